@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests import the packages' TypeScript directly: the condition picks `src` over `dist`.
+const resolve = { conditions: ['@lockstep/source', 'node', 'import', 'default'] };
+const ssr = { resolve: { conditions: ['@lockstep/source', 'node', 'import', 'default'] } };
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts', 'tools/*/test/**/*.test.ts'],
+          exclude: ['**/dist/**', '**/node_modules/**'],
+          pool: 'threads',
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'system',
+          include: ['test/**/*.test.ts', 'apps/*/test/**/*.test.ts'],
+          exclude: ['**/dist/**', '**/node_modules/**'],
+          pool: 'forks',
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
