@@ -1,1 +1,10 @@
-export {};
+export * from './binary.ts';
+export * from './bytes.ts';
+export * from './command.ts';
+export * from './entry.ts';
+export * from './errors.ts';
+export * from './ids.ts';
+export * from './invariant.ts';
+export * from './lease.ts';
+export * from './limits.ts';
+export * from './ports.ts';

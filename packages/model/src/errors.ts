@@ -1,0 +1,120 @@
+/**
+ * The one error table. Adapters map codes to their protocol's errors; people read `message` (the
+ * cause, `{}` filled in) and `hint` (the next step). `outcome` tells a client what it may assume.
+ */
+export const ERRORS = {
+  NO_LEADER: {
+    outcome: 'failed',
+    message: 'no leader is known; a majority of members may be unreachable',
+    hint: 'check `lockstep status` on each member and that peers can reach each other',
+  },
+  UNKNOWN_OUTCOME: {
+    outcome: 'unknown',
+    message: 'the answer did not come in time; the command may or may not have been applied',
+    hint: 'read the state back before retrying anything that must not happen twice',
+  },
+  OVERLOADED: {
+    outcome: 'failed',
+    message: 'too many requests are waiting: {}',
+    hint: 'retry with back-off',
+  },
+  NOT_READY: {
+    outcome: 'failed',
+    message: 'the member is starting and has not caught up yet',
+    hint: 'retry, or use another member',
+  },
+  STOPPING: {
+    outcome: 'failed',
+    message: 'the member is stopping',
+    hint: 'reconnect to another member',
+  },
+  COMMAND_TOO_LARGE: {
+    outcome: 'failed',
+    message: 'command of {} bytes exceeds the limit of {} bytes',
+    hint: 'send less in one request, or raise the limit for the whole cluster',
+  },
+  SESSION_EXPIRED: {
+    outcome: 'failed',
+    message: 'the session has expired or never existed',
+    hint: 'open a new session',
+  },
+  SESSION_MOVED: {
+    outcome: 'failed',
+    message: 'the session is attached to another connection',
+    hint: 'use the newest connection',
+  },
+  NO_SPACE: {
+    outcome: 'failed',
+    message: 'the quota of {} bytes is used up',
+    hint: 'delete keys or compact; deletes are always accepted',
+  },
+  BUDGET_EXCEEDED: {
+    outcome: 'failed',
+    message: 'the transaction exceeds its budget of {} steps',
+    hint: 'split it into smaller transactions',
+  },
+  FENCED: {
+    outcome: 'failed',
+    message: "stale token {} for '{}', current is {}",
+    hint: 'the lock moved on; stop writing and take it again',
+  },
+  COMPACTED: {
+    outcome: 'failed',
+    message: 'revision {} has been compacted; the oldest kept is {}',
+    hint: 'read the present state and watch from there',
+  },
+  FUTURE_REVISION: {
+    outcome: 'failed',
+    message: 'revision {} is in the future; the current one is {}',
+    hint: 'do not ask beyond the revision of a header',
+  },
+  INVALID_OPTION: {
+    outcome: 'failed',
+    message: '{}: {} is not accepted; {}',
+    hint: 'see `lockstep serve --help`',
+  },
+  ADDRESS_IN_USE: {
+    outcome: 'failed',
+    message: '{} {} is in use',
+    hint: 'stop the other process or choose another address with {}',
+  },
+  LOG_DAMAGED: {
+    outcome: 'failed',
+    message: 'the log is damaged: {} at offset {}: {}',
+    hint: 'remove the member and add it again with an empty data directory, or restore a backup',
+  },
+  DATA_DIRECTORY_MISMATCH: {
+    outcome: 'failed',
+    message: 'data directory {} belongs to {}, not to {}',
+    hint: 'use the right directory, or remove the member and add it again',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+interface ErrorRow {
+  /** `failed`: it certainly did not happen. `unknown`: it may have. */
+  readonly outcome: 'failed' | 'unknown';
+  readonly message: string;
+  readonly hint: string;
+}
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An operating error from the table. Match on `code`, never on the message. */
+export class LockstepError extends Error {
+  override name = 'LockstepError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, ...details: readonly (string | number)[]) {
+    let next = 0;
+    super(ERRORS[code].message.replaceAll('{}', () => String(details[next++] ?? '?')));
+    this.code = code;
+  }
+
+  get outcome(): 'failed' | 'unknown' {
+    return ERRORS[this.code].outcome;
+  }
+
+  get hint(): string {
+    return ERRORS[this.code].hint;
+  }
+}

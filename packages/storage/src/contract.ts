@@ -1,0 +1,67 @@
+import type { Done, FileError, Index, MemberId } from '@lockstep/model';
+import type { AppendTask, Configuration, HardState, LogReader } from '@lockstep/raft';
+
+/** Who owns the log; every segment carries it, a log of another member or cluster is refused. */
+export interface LogIdentity {
+  /** 64-bit cluster id as 16 hex digits. */
+  readonly cluster: string;
+  readonly member: MemberId;
+}
+
+/** What recovery found, before anything is written. */
+export interface LogState {
+  readonly hardState: HardState;
+  /** Log position behind which entries begin, and the configuration in force there. */
+  readonly snapshotIndex: Index;
+  readonly snapshotTerm: number;
+  readonly configuration: Configuration;
+  readonly firstIndex: Index;
+  readonly lastIndex: Index;
+  /**
+   * `clean`: every record verified. `torn`: the last record was never promised and was cut.
+   * `damaged`: a record that may have been acknowledged is bad (design §11): the member neither
+   * campaigns nor votes until caught up; a one-member cluster refuses to start.
+   */
+  readonly health: 'clean' | 'torn' | 'damaged';
+  /** File and offset of the damage, for the message. */
+  readonly damage?: { readonly file: string; readonly offset: number; readonly reason: string };
+}
+
+/**
+ * The durable Raft log. One writer; tasks are written in order and several that wait are written
+ * as one record with one sync (self-clocking group commit). Errors are latched: after the first
+ * failed write or sync nothing is acknowledged any more and `failed` is called once.
+ */
+export interface LogStore extends LogReader {
+  /**
+   * Queues a task; never blocks. `done` runs, in order, when it and all before it are durable
+   * (a task that need not sync: when it is durable along with a later one, or on close).
+   * Entry bytes are referenced until then and may be kept in the tail cache.
+   */
+  append(task: AppendTask, done: (sequence: number) => void): void;
+  /** Latest configuration and applied index, told by the driver for `initialState`. */
+  setApplied(index: Index, configuration: Configuration): void;
+  /** Entries ≤ `index` may go: their effect is durable in the image. Deletes whole segments. */
+  compact(index: Index, term: number, configuration: Configuration): void;
+  /** Bytes of log on disk, for the compaction policy. */
+  readonly sizeBytes: number;
+  /** True while the spare segment cannot be made for lack of space (design §11). */
+  readonly outOfSpace: boolean;
+  close(done: Done): void;
+}
+
+export interface LogStoreHandlers {
+  /** Latched: the member must stop. */
+  failed(error: FileError): void;
+  /** Entries asked for as `pending` are in memory now. */
+  available(): void;
+  /** Lack of space for the spare segment began or ended. */
+  space(outOfSpace: boolean): void;
+}
+
+export type OpenLog = (
+  identity: LogIdentity,
+  bootstrap: Configuration,
+  handlers: LogStoreHandlers,
+  done: (error: FileError | undefined, log: LogStore, state: LogState) => void,
+) => void;
