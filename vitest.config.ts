@@ -4,8 +4,11 @@ import { defineConfig } from 'vitest/config';
 const resolve = { conditions: ['@lockstep/source', 'node', 'import', 'default'] };
 const ssr = { resolve: { conditions: ['@lockstep/source', 'node', 'import', 'default'] } };
 
+const report = process.env['LOCKSTEP_TEST_REPORT'];
+
 export default defineConfig({
   test: {
+    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
       {
         resolve,

@@ -1,1 +1,3 @@
-export {};
+export * from './boundaries.ts';
+export * from './finding.ts';
+export * from './sources.ts';

@@ -1,0 +1,5 @@
+/** Something a tidy check objects to: where and why, one line. */
+export interface Finding {
+  readonly where: string;
+  readonly why: string;
+}
