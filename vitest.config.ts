@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const resolve = { conditions: ['@lockstep/source', 'node', 'import', 'default'] };
 const ssr = { resolve: { conditions: ['@lockstep/source', 'node', 'import', 'default'] } };
 
-const report = process.env['LOCKSTEP_TEST_REPORT'];
+const report = process.env.LOCKSTEP_TEST_REPORT;
 
 export default defineConfig({
   test: {

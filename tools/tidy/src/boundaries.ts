@@ -25,7 +25,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const CLOSED_LAYERS = new Set(['layer:app', 'layer:tool', 'layer:test']);
 
 export interface Graph {
-  readonly nodes: Readonly<Record<string, { readonly data: { readonly tags?: readonly string[] } }>>;
+  readonly nodes: Readonly<
+    Record<string, { readonly data: { readonly tags?: readonly string[] } }>
+  >;
   readonly dependencies: Readonly<Record<string, readonly { readonly target: string }[]>>;
 }
 
