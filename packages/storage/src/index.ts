@@ -1,1 +1,4 @@
 export * from './contract.ts';
+export { type FileOperation, MemoryDisk, MemoryFileSystem } from './memory-file-system.ts';
+export { MemoryImageDirectory, MemoryImageDisk, MemoryImageStore } from './memory-image-store.ts';
+export { MemoryLogContents, openMemoryLog } from './memory-log-store.ts';
