@@ -1,1 +1,3 @@
-export {};
+export * from './listener.ts';
+export * from './metrics.ts';
+export * from './status.ts';

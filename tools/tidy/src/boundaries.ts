@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'adapter-etcd': ['model', 'state-machine', 'replica'],
   'adapter-zookeeper': ['model', 'state-machine', 'replica'],
   'adapter-redis': ['model', 'state-machine', 'replica', 'lua'],
-  admin: ['model', 'replica'],
+  admin: ['model', 'state-machine', 'replica'],
   console: [],
 };
 

@@ -1,0 +1,26 @@
+import type { ClusterStatus, LockTable } from '@lockstep/admin';
+
+/** Where the demo's members listen; the first that answers is asked. */
+export const DEFAULT_ADMIN = ['127.0.0.1:7070', '127.0.0.1:27070', '127.0.0.1:37070'];
+
+/** Asks the members in turn for a JSON document. Throws one line that names all that were tried. */
+export async function askAny<T>(addresses: readonly string[], path: string): Promise<T> {
+  const failures: string[] = [];
+  for (const address of addresses) {
+    try {
+      const response = await fetch(`http://${address}${path}`, {
+        signal: AbortSignal.timeout(3000),
+      });
+      if (response.ok) return (await response.json()) as T;
+      failures.push(`${address}: ${response.status} ${(await response.text()).trim()}`);
+    } catch (error) {
+      const cause = (error as { cause?: { code?: string } }).cause;
+      failures.push(`${address}: ${cause?.code ?? (error as Error).message}`);
+    }
+  }
+  throw new Error(`no member answered (${failures.join('; ')}); name one with --admin HOST:PORT`);
+}
+
+export const askStatus = (addresses: readonly string[]) =>
+  askAny<ClusterStatus>(addresses, '/status');
+export const askLocks = (addresses: readonly string[]) => askAny<LockTable>(addresses, '/locks');

@@ -1,0 +1,132 @@
+#!/usr/bin/env node
+import { LockstepError } from '@lockstep/model';
+import { Command, InvalidArgumentError } from 'commander';
+import { DEFAULT_ADMIN } from './admin-client.ts';
+import { DEMO_MEMBERS_MAX, runDemo } from './demo.ts';
+import { runLocked } from './lock.ts';
+import { printLocks } from './locks.ts';
+import { accepted, parseAddress, parseDuration } from './option-value.ts';
+import { OPTIONS, type Option, variableOf } from './options.ts';
+import { serve } from './serve.ts';
+import { readConfigFile, resolveSettings } from './settings.ts';
+import { printStatus } from './status.ts';
+import { VERSION } from './version.ts';
+
+/** A mistake of the person at the keyboard: one line, exit code 2. */
+const EXIT_USAGE = 2;
+
+const program = new Command('lockstep')
+  .description('locks, leader election and configuration for etcd, ZooKeeper and Redis clients')
+  .version(VERSION)
+  .enablePositionalOptions()
+  .showSuggestionAfterError()
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
+
+const serving = program.command('serve').description('run one member');
+for (const option of OPTIONS as readonly Option[]) {
+  const note = `${option.doc} (${accepted(option.type)}; default '${option.default}')`;
+  serving.option(`--${option.name} <value>`, `${note} [${variableOf(option)}]`);
+}
+serving.option('--config <file>', 'YAML file with the same option names [LOCKSTEP_CONFIG]');
+serving.action((_: unknown, command: Command) => {
+  const flags = new Map<string, string>();
+  for (const option of command.options) {
+    const value = command.getOptionValue(option.attributeName()) as string | undefined;
+    if (value !== undefined) flags.set(option.name(), value);
+  }
+  const path = flags.get('config') ?? process.env.LOCKSTEP_CONFIG;
+  const file = path === undefined ? {} : readConfigFile(path);
+  flags.delete('config');
+  serve(resolveSettings(Object.fromEntries(flags), process.env, file));
+});
+
+program
+  .command('demo')
+  .description('run a whole cluster in this terminal')
+  .option(
+    '--members <n>',
+    `how many, 1 to ${DEMO_MEMBERS_MAX}`,
+    wholeNumber(1, DEMO_MEMBERS_MAX),
+    3,
+  )
+  .option('--dir <dir>', 'keep the data here; default: a temporary directory')
+  .action(({ members, dir }: { members: number; dir?: string }) => runDemo(members, dir));
+
+const adminOption = [
+  '--admin <host:port,…>',
+  'admin listeners to ask, the first that answers',
+] as const;
+const listOf = (text: string): string[] => text.split(',').map((each) => each.trim());
+
+program
+  .command('status')
+  .description('every member: role, term, applied index, state hash')
+  .option(...adminOption, listOf, DEFAULT_ADMIN)
+  .option('--json', 'for programs')
+  .action(({ admin, json }: { admin: string[]; json?: true }) => printStatus(admin, json === true));
+
+program
+  .command('locks')
+  .description('every lock of every door: name, holder, token, lease left, waiters')
+  .option(...adminOption, listOf, DEFAULT_ADMIN)
+  .option('--json', 'for programs')
+  .action(({ admin, json }: { admin: string[]; json?: true }) => printLocks(admin, json === true));
+
+program
+  .command('lock <name> [command...]')
+  .description('take a lock, run a command with LOCKSTEP_TOKEN, release; exit code of the command')
+  .passThroughOptions()
+  .option('--redis <host:port>', 'Redis door to use', addressOf, addressOf('127.0.0.1:6379'))
+  .option('--password <text>', 'for AUTH [LOCKSTEP_REDIS_PASSWORD]')
+  .option('--ttl <duration>', 'how long the lock outlives a silent holder', durationOf, 10_000)
+  .option('--wait <duration>', 'how long to queue; 0: for ever', durationOf, 0)
+  .option('--db <n>', 'Redis database', wholeNumber(0, 15), 0)
+  .action(
+    async (
+      name: string,
+      command: string[],
+      flags: {
+        redis: ReturnType<typeof addressOf>;
+        password?: string;
+        ttl: number;
+        wait: number;
+        db: number;
+      },
+    ) => {
+      process.exitCode = await runLocked(name, command, {
+        address: flags.redis,
+        password: flags.password ?? process.env.LOCKSTEP_REDIS_PASSWORD ?? '',
+        ttlMs: flags.ttl,
+        waitMs: flags.wait,
+        database: flags.db,
+      });
+    },
+  );
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(accepted({ kind: 'integer', min, max }));
+  };
+}
+
+function addressOf(text: string) {
+  const address = parseAddress(text);
+  if (address !== undefined) return address;
+  throw new InvalidArgumentError(accepted({ kind: 'address' }));
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError('accepts 500ms, 10s, 5m');
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const usage = error instanceof LockstepError && error.code === 'INVALID_OPTION';
+  console.error(`lockstep: ${(error as Error).message}`);
+  process.exitCode = usage ? EXIT_USAGE : 1;
+}
