@@ -1,1 +1,3 @@
 export * from './contract.ts';
+export { MemoryLog } from './memory-log.ts';
+export { createRaft } from './raft.ts';

@@ -1,0 +1,154 @@
+import { NO_MEMBER } from '@lockstep/model';
+import type { VoteRequest, VoteResponse } from './contract.ts';
+import type { Core } from './core.ts';
+import { becomeFollower } from './follower.ts';
+import { becomeLeader } from './leader.ts';
+import { quorumVote } from './quorum.ts';
+
+export type CampaignKind = 'pre-vote' | 'election' | 'transfer';
+
+/**
+ * Starts a round of an election, if this member may lead: it is a voter, its log is whole, and it
+ * knows the newest committed configuration (reference §3.3).
+ */
+export function campaign(core: Core, kind: CampaignKind): void {
+  if (core.role === 'leader') return;
+  core.resetElectionTimer();
+  if (!mayLead(core)) return;
+  if (kind === 'pre-vote') becomePreCandidate(core);
+  else becomeCandidate(core, kind === 'transfer');
+  const { candidacy } = core;
+  if (candidacy === undefined || (candidacy.preVote && decide(core))) return;
+  requestVotes(core);
+}
+
+function mayLead(core: Core): boolean {
+  const { log, membership, config } = core;
+  if (!membership.isVoter(core.id) || log.snapshotPending || !config.mayCampaign()) return false;
+  if (log.lastEntry() === 'pending') return false;
+  return log.hasUnappliedConfiguration() === false;
+}
+
+/**
+ * Pre-vote (thesis §9.6): would a majority vote for this member? Neither term nor vote changes,
+ * so that a member that was cut off disturbs nobody. Gives up the leader and former votes (E-7).
+ */
+function becomePreCandidate(core: Core): void {
+  core.role = 'pre-candidate';
+  core.setLeader(NO_MEMBER);
+  const votes = new Map([[core.id, true]]);
+  core.candidacy = { campaign: ++core.campaigns, preVote: true, transfer: false, votes };
+}
+
+/** Raft §5.2. Its own vote counts when it is durable, like everybody else's. */
+function becomeCandidate(core: Core, transfer: boolean): void {
+  core.enterTerm(core.term + 1);
+  core.role = 'candidate';
+  core.setLeader(NO_MEMBER);
+  core.voteFor(core.id);
+  const number = ++core.campaigns;
+  core.candidacy = { campaign: number, preVote: false, transfer, votes: new Map() };
+  core.outbox.promise({
+    kind: 'vote-response',
+    from: core.id,
+    to: core.id,
+    term: core.term,
+    preVote: false,
+    reject: false,
+    incarnation: core.config.incarnation,
+    campaign: number,
+  });
+}
+
+/**
+ * Requests announce the last entry, so they wait until it, term and vote are durable: a crash
+ * must not let a grant for more than the disk holds count later (reference §2.2, rule 7).
+ */
+function requestVotes(core: Core): void {
+  const { candidacy, log } = core;
+  if (candidacy === undefined) return;
+  for (const to of core.membership.voters) {
+    if (to === core.id) continue;
+    core.outbox.promise({
+      kind: 'vote',
+      from: core.id,
+      to,
+      term: candidacy.preVote ? core.term + 1 : core.term,
+      preVote: candidacy.preVote,
+      transfer: candidacy.transfer,
+      lastIndex: log.lastIndex,
+      lastTerm: log.lastTerm,
+      incarnation: core.config.incarnation,
+      campaign: candidacy.campaign,
+    });
+  }
+}
+
+/** Would be, or is, voted for: same rule in every role (Raft §5.2, §5.4.1). */
+export function handleVoteRequest(core: Core, request: VoteRequest): void {
+  if (request.term > core.term) {
+    // While a leader is alive, others cannot force an election (thesis §4.2.3).
+    if (core.sticky && !request.transfer) return;
+    if (!request.preVote) becomeFollower(core, request.term, NO_MEMBER);
+  }
+  if (request.preVote) {
+    const granted = request.term > core.term && core.mayVote && core.isUpToDate(request);
+    // A grant is for the term asked for; a refusal carries ours, which the asker adopts (E-9).
+    respond(core, request, granted ? request.term : core.term, !granted);
+    return;
+  }
+  const granted = request.term === core.term && canVoteFor(core, request);
+  if (granted) {
+    if (core.role !== 'follower') becomeFollower(core, core.term, NO_MEMBER);
+    core.voteFor(request.from);
+    core.electionElapsed = 0;
+  }
+  respond(core, request, core.term, !granted);
+}
+
+/** The log is compared each time; an earlier vote proves nothing about this request (E-2). */
+function canVoteFor(core: Core, request: VoteRequest): boolean {
+  if (core.vote !== NO_MEMBER && core.vote !== request.from) return false;
+  if (core.vote === NO_MEMBER && core.leader !== NO_MEMBER) return false;
+  return core.mayVote && core.isUpToDate(request);
+}
+
+function respond(core: Core, request: VoteRequest, term: number, reject: boolean): void {
+  core.outbox.promise({
+    kind: 'vote-response',
+    from: core.id,
+    to: request.from,
+    term,
+    preVote: request.preVote,
+    reject,
+    incarnation: request.incarnation,
+    campaign: request.campaign,
+  });
+}
+
+/** Counts a vote of this round and process life; any other is dropped. */
+export function handleVoteResponse(core: Core, response: VoteResponse): void {
+  const { candidacy } = core;
+  if (candidacy === undefined || response.campaign !== candidacy.campaign) return;
+  if (response.incarnation !== core.config.incarnation) return;
+  if (response.preVote !== candidacy.preVote) return;
+  if (!candidacy.votes.has(response.from)) candidacy.votes.set(response.from, !response.reject);
+  decide(core);
+}
+
+/** True when the round is over. */
+function decide(core: Core): boolean {
+  const { candidacy } = core;
+  if (candidacy === undefined) return true;
+  const result = quorumVote(core.membership.configuration, (id) => candidacy.votes.get(id));
+  if (result === 'pending') return false;
+  if (result === 'lost') {
+    becomeFollower(core, core.term, NO_MEMBER);
+  } else if (candidacy.preVote) {
+    becomeCandidate(core, false);
+    requestVotes(core);
+  } else {
+    becomeLeader(core);
+  }
+  return true;
+}

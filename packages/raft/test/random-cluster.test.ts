@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import type { Configuration } from '../src/index.ts';
+import { SeededRandom } from './random.ts';
+import { Simulation } from './simulation.ts';
+
+const SEEDS = 300;
+const STEPS = 1500;
+const TIME_MS_MAX = 9_000;
+
+function configurationOf(voters: number[], learners: number[] = []): Configuration {
+  return { voters, votersOutgoing: [], learners, learnersNext: [], autoLeave: false };
+}
+
+/** One random event; the weights keep a cluster alive most of the time. */
+function disturb(world: Simulation): void {
+  const { random } = world;
+  const member = random.pick(world.members);
+  const dice = random.below(1000);
+  if (dice < 300) world.tick(member);
+  else if (dice < 620) {
+    if (world.network.length === 0) return;
+    const at = random.chance(70) ? 0 : random.below(world.network.length);
+    const fate = random.below(100);
+    if (fate < 8) world.network.splice(at, 1);
+    else {
+      if (fate < 14) world.network.push(world.network[at]!);
+      world.deliver(at);
+    }
+  } else if (dice < 780) world.persist(member);
+  else if (dice < 860) world.apply(member, 1 + random.below(4));
+  else if (dice < 930) world.propose(world.leader ?? member);
+  else if (dice < 950) world.read(member);
+  else if (dice < 960) world.checkpoint(member, random.chance(50));
+  else if (dice < 970) world.finishSnapshot(random.chance(40));
+  else if (dice < 976) world.partition();
+  else if (dice < 986) {
+    if (member.raft !== undefined) world.crash(member);
+    else world.start(member);
+  } else if (dice < 990) {
+    member.raft?.transferLeader(random.pick(world.members).id);
+    world.process(member);
+  } else if (dice < 994) {
+    member.raft?.leaderLinkLost(3);
+    world.process(member);
+  } else if (dice < 998) {
+    member.raft?.reportUnreachable(random.pick(world.members).id);
+    world.process(member);
+  } else if (member.raft === undefined) world.start(member);
+}
+
+function run(seed: number): Simulation {
+  const shape = new SeededRandom(seed ^ 0x5eed);
+  const size = shape.pick([1, 2, 3, 3, 3, 4, 5]);
+  const voters = Array.from({ length: size }, (_, at) => at + 1);
+  const learners = shape.chance(30) ? [size + 1] : [];
+  const configuration = configurationOf(voters, learners);
+  const world = new Simulation({ seed, configuration, members: [...voters, ...learners] });
+  for (let i = 0; i < STEPS; i++) disturb(world);
+  return world;
+}
+
+/** Liveness (reference §4.6): once all is well, one leader, a fresh commit, everybody equal. */
+function expectRecovery(world: Simulation): void {
+  world.heal();
+  for (const member of world.members) if (member.raft === undefined) world.start(member);
+  world.calm(150);
+  const { leader } = world;
+  expect(leader, 'a leader').toBeDefined();
+  const before = world.oracle.commit;
+  world.propose(leader!);
+  world.calm(10);
+  expect(world.oracle.commit).toBeGreaterThan(before);
+  for (const member of world.members) {
+    expect(member.applied).toBe(world.oracle.commit);
+    expect(member.raft?.leader).toBe(leader!.id);
+    expect(member.reads.size, 'reads without an answer').toBe(0);
+  }
+}
+
+describe('a cluster under random faults', () => {
+  test('keeps every promise and recovers, from each seed', () => {
+    const began = performance.now();
+    const total = { elections: 0, reads: 0, readsDropped: 0, snapshots: 0, crashes: 0 };
+    const only = process.env.RAFT_SEED;
+    const first = only === undefined ? 1 : Number(only);
+    const last = only === undefined ? SEEDS : first;
+    for (let seed = first; seed <= last && performance.now() - began < TIME_MS_MAX; seed++) {
+      try {
+        const world = run(seed);
+        expectRecovery(world);
+        for (const key of Object.keys(total) as (keyof typeof total)[]) {
+          total[key] += world.counts[key];
+        }
+      } catch (error) {
+        throw new Error(`RAFT_SEED=${seed}: ${(error as Error).message}`, { cause: error });
+      }
+    }
+    // The run must have been through what it claims to test.
+    if (only === undefined)
+      for (const count of Object.values(total)) expect(count).toBeGreaterThan(50);
+  }, 30_000);
+});
