@@ -8,7 +8,6 @@ import type { Finding } from './finding.ts';
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
   lua: [],
-  fencing: [],
   raft: ['model'],
   'state-machine': ['model'],
   storage: ['model', 'raft'],
