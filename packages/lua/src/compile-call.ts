@@ -1,0 +1,93 @@
+import { type EvaluateMany, type Execute, TAIL_CALL } from './closure.ts';
+import { type Compiler, describe } from './compiler.ts';
+import type { Frame } from './frame.ts';
+import { index } from './operations.ts';
+import type { CallExpression, Expression } from './syntax-tree.ts';
+import { LuaTable } from './table.ts';
+import { LuaFunction, type LuaValue } from './value.ts';
+
+/** What a call is about to do: the function found, its arguments evaluated. */
+export type PrepareCall = (frame: Frame) => LuaFunction;
+
+/** Compiles a call to all its results. */
+export function compileCall(c: Compiler, tree: CallExpression): EvaluateMany {
+  const { site } = tree;
+  const args = c.list(tree.args);
+  if (tree.method !== null) {
+    const find = compileMethod(c, tree, tree.method);
+    const name = `method '${tree.method}'`;
+    return (frame) => {
+      const values: LuaValue[] = [undefined];
+      const target = find(frame, values);
+      for (const value of args(frame)) values.push(value);
+      frame.site = site;
+      if (target instanceof LuaFunction) return target.call(values, frame.state);
+      return frame.state.callable(target, values, name).call(values, frame.state);
+    };
+  }
+  const callee = c.expression(tree.target);
+  const name = describeCallee(tree.target);
+  return (frame) => {
+    const target = callee(frame);
+    const values = args(frame);
+    frame.site = site;
+    if (target instanceof LuaFunction) return target.call(values, frame.state);
+    return frame.state.callable(target, values, name).call(values, frame.state);
+  };
+}
+
+/** Finds the method on the object and puts the object into `values[0]`. */
+export function compileMethod(
+  c: Compiler,
+  tree: CallExpression,
+  method: string,
+): (frame: Frame, values: LuaValue[]) => LuaValue {
+  const object = c.expression(tree.target);
+  const description = describe(tree.target);
+  return (frame, values) => {
+    const self = object(frame);
+    values[0] = self;
+    if (self instanceof LuaTable && self.metatable === null) return self.getString(method);
+    frame.site = tree.site;
+    return index(frame.state, self, method, description);
+  };
+}
+
+export function describeCallee(tree: Expression): string {
+  return describe(tree);
+}
+
+/**
+ * Compiles `return f(…)`. A Lua callee is left to whoever called this function, so that its
+ * frame is gone first; a library function runs here, where it still has a line number.
+ */
+export function compileTailCall(
+  c: Compiler,
+  tree: CallExpression,
+  isLuaClosure: (target: LuaFunction) => boolean,
+): Execute {
+  const { site, method } = tree;
+  const args = c.list(tree.args);
+  const find = method === null ? null : compileMethod(c, tree, method);
+  const callee = method === null ? c.expression(tree.target) : null;
+  const name = method === null ? describeCallee(tree.target) : `method '${method}'`;
+  return (frame) => {
+    let target: LuaValue;
+    let values: LuaValue[];
+    if (find !== null) {
+      values = [undefined];
+      target = find(frame, values);
+      for (const value of args(frame)) values.push(value);
+    } else {
+      target = callee?.(frame);
+      values = args(frame);
+    }
+    const state = frame.state;
+    frame.site = site;
+    const callable = target instanceof LuaFunction ? target : state.callable(target, values, name);
+    if (!isLuaClosure(callable)) return callable.call(values, state);
+    state.tailFunction = callable;
+    state.tailArguments = values;
+    return TAIL_CALL;
+  };
+}
