@@ -34,8 +34,9 @@ export interface LogState {
  */
 export interface LogStore extends LogReader {
   /**
-   * Queues a task; never blocks. `done` runs, in order, when it and all before it are durable
-   * (a task that need not sync: when it is durable along with a later one, or on close).
+   * Queues a task; never blocks. `done` runs, in order, when it and all before it are durable.
+   * A task that need not sync is done as soon as those before it are: nothing depends on its
+   * commit hint, which is written along with a later task, or on close.
    * Entry bytes are referenced until then and may be kept in the tail cache.
    */
   append(task: AppendTask, done: (sequence: number) => void): void;
@@ -43,6 +44,11 @@ export interface LogStore extends LogReader {
   setApplied(index: Index, configuration: Configuration): void;
   /** Entries ≤ `index` may go: their effect is durable in the image. Deletes whole segments. */
   compact(index: Index, term: number, configuration: Configuration): void;
+  /**
+   * The member has caught up after damage, in the driver's judgement: the mark that makes each
+   * start report `damaged` goes with the next record.
+   */
+  repaired(): void;
   /** Bytes of log on disk, for the compaction policy. */
   readonly sizeBytes: number;
   /** True while the spare segment cannot be made for lack of space (design §11). */

@@ -126,6 +126,9 @@ class MemoryLogStore implements LogStore {
     contents.base = { index, term, configuration };
   }
 
+  /** A memory log is never damaged: there is no mark to take away. */
+  repaired(): void {}
+
   close(done: Done): void {
     this.#isClosed = true;
     this.#scheduler.post(() => {

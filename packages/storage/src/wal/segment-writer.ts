@@ -1,0 +1,102 @@
+import type { Done, FileError, FileHandle } from '@lockstep/model';
+import { invariant } from '@lockstep/model';
+import { runSteps } from '../steps.ts';
+import type { ChangePlace } from './log-view.ts';
+import { type LogRecord, RecordEncoder } from './record-format.ts';
+import { recordStart } from './sector-marks.ts';
+import type { SegmentFiles } from './segment-files.ts';
+import { type ChainEnd, encodeHeader, HEADER_BYTES, type SegmentHeader } from './segment-header.ts';
+import { SPARE_NAME, type Spare } from './spare-segment.ts';
+
+interface OpenSegment {
+  readonly segment: number;
+  readonly file: FileHandle;
+  readonly sizeBytes: number;
+  /** Offset behind the last durable record. */
+  offset: number;
+  crc: number;
+}
+
+/** Bytes a segment must have for a record whose body is about this long. */
+export function segmentBytesFor(recordBytes: number): number {
+  return Math.ceil((HEADER_BYTES + recordBytes) / 4096 + 1) * 4096;
+}
+
+/** The end of the log: one record is written and synced at a time. */
+export class SegmentWriter {
+  readonly #files: SegmentFiles;
+  readonly #encoder = new RecordEncoder();
+  #open: OpenSegment | undefined;
+  #encoded: { bytes: Uint8Array; crc: number } | undefined;
+
+  constructor(files: SegmentFiles, open: OpenSegment | undefined) {
+    this.#files = files;
+    this.#open = open;
+  }
+
+  get end(): ChainEnd {
+    const open = this.#open;
+    if (open === undefined) return { segment: 0, offset: 0, crc: 0 };
+    return { segment: open.segment, offset: open.offset, crc: open.crc };
+  }
+
+  /** Encodes the record; 0 when it fits the open segment, otherwise its bytes. */
+  prepare(record: LogRecord): number {
+    const open = this.#open;
+    invariant(open !== undefined, 'a record is written before the log has a segment');
+    const offset = recordStart(open.offset);
+    const place = { segment: open.segment, offset, previousCrc: open.crc };
+    this.#encoded = this.#encoder.encode(record, place);
+    const { length } = this.#encoded.bytes;
+    return offset + length <= open.sizeBytes ? 0 : length;
+  }
+
+  /** Writes what `prepare` encoded and makes it durable. */
+  commit(done: (error: FileError | undefined, place: ChangePlace) => void): void {
+    const open = this.#open!;
+    const { bytes, crc } = this.#encoded!;
+    const offset = recordStart(open.offset);
+    const { length } = bytes;
+    const place = { segment: open.segment, offset, length, previousCrc: open.crc };
+    this.#files.fileSystem.write(open.file, [bytes], offset, (writeError) => {
+      if (writeError !== undefined) return done(writeError, place);
+      this.#files.fileSystem.sync(open.file, (syncError) => {
+        if (syncError === undefined) {
+          open.offset = offset + length;
+          open.crc = crc;
+        }
+        done(syncError, place);
+      });
+    });
+  }
+
+  /**
+   * Turns the spare into the next segment: header durable first, then the name, so that a segment
+   * by name is always whole.
+   */
+  begin(spare: Spare, header: SegmentHeader, done: Done): void {
+    const { bytes, crc } = encodeHeader(header);
+    const { fileSystem } = this.#files;
+    const former = this.#open;
+    runSteps(
+      [
+        (next) => fileSystem.write(spare.file, [bytes], 0, next),
+        (next) => fileSystem.sync(spare.file, next),
+        (next) => this.#files.publish(SPARE_NAME, header.segment, next),
+        (next) => (former === undefined ? next(undefined) : fileSystem.close(former.file, next)),
+      ],
+      (error) => {
+        if (error === undefined) {
+          const { file, sizeBytes } = spare;
+          this.#open = { segment: header.segment, file, sizeBytes, offset: HEADER_BYTES, crc };
+        }
+        done(error);
+      },
+    );
+  }
+
+  close(done: Done): void {
+    if (this.#open === undefined) done(undefined);
+    else this.#files.fileSystem.close(this.#open.file, done);
+  }
+}
