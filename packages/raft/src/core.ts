@@ -54,10 +54,9 @@ export class Core {
     this.#vote = hardState.vote;
     this.log = new RaftLog(config.log, hardState.commit, applied);
     this.membership = new Membership(configuration);
-    invariant(
-      this.log.lastTerm <= hardState.term,
-      `last entry is of term ${this.log.lastTerm}, the hard state of ${hardState.term}`,
-    );
+    // Only an installed snapshot can be of a later term than the hard state; whoever crashed then
+    // had promised nothing in that term.
+    this.enterTerm(Math.max(hardState.term, this.log.lastTerm));
     this.resetElectionTimer();
   }
 
