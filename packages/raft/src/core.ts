@@ -39,6 +39,8 @@ export class Core {
   leaderSuspect = false;
   /** Newest read round of the leader that this member has confirmed in this term. */
   roundAnswered = 0;
+  /** Newest index whose acknowledgement was given or waits for the disk, in this term. */
+  promisedIndex = 0;
   #term: Term;
   #vote: MemberId;
   #leader: MemberId = NO_MEMBER;
@@ -80,6 +82,7 @@ export class Core {
     this.#vote = NO_MEMBER;
     this.#leaderOfTerm = NO_MEMBER;
     this.roundAnswered = 0;
+    this.promisedIndex = 0;
   }
 
   /** Votes once per term (Raft §5.2). */

@@ -58,7 +58,10 @@ export function handleAppend(core: Core, message: AppendRequest): void {
   const verified = prevIndex + entries.length;
   // Not beyond what this message verified: the rest of this log may be another leader's (B-2).
   log.commitTo(Math.min(message.commit, verified));
-  acceptUpTo(core, message.from, verified);
+  // A mere commit index while those entries are being written: their acknowledgement is still to
+  // leave, and another one would only make the disk wait once more.
+  const waiting = verified > log.stableIndex && verified <= core.promisedIndex;
+  if (!waiting || entries.length > 0) acceptUpTo(core, message.from, verified);
 }
 
 /** A gap inside a message would become a gap in the log (B-5); no correct leader sends one. */
@@ -74,6 +77,7 @@ function isContiguous(message: AppendRequest): boolean {
 }
 
 function acceptUpTo(core: Core, to: MemberId, index: number): void {
+  core.promisedIndex = Math.max(core.promisedIndex, index);
   core.outbox.promise({
     kind: 'append-response',
     from: core.id,
