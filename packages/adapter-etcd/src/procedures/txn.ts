@@ -1,0 +1,125 @@
+import { type ByteString, invariant } from '@lockstep/model';
+import type { Procedure, StateReader, Transaction } from '@lockstep/state-machine';
+import type { EtcdErrorName } from '../errors.ts';
+import { ETCD } from '../keyspace.ts';
+import { type Operation, type RangeOperation, readTxn, type TxnOperation } from '../operation.ts';
+import { type Selection, select } from '../selection.ts';
+import { holds } from './compare.ts';
+import { applyDelete, type DeleteResult } from './delete-range.ts';
+import { type Failure, failure, ProcedureId } from './outcome.ts';
+import { applyPut, checkPutState, type PutResult } from './put.ts';
+
+/** One answer per executed operation, with the store revision it saw or made. */
+export type OperationResult =
+  | { readonly kind: 'range'; readonly selection: Selection }
+  | {
+      readonly kind: 'put';
+      readonly key: ByteString;
+      readonly put: PutResult;
+      readonly revision: number;
+    }
+  | { readonly kind: 'delete'; readonly delete: DeleteResult; readonly revision: number }
+  | TxnResult;
+
+export interface TxnResult {
+  readonly kind: 'txn';
+  readonly succeeded: boolean;
+  readonly results: readonly OperationResult[];
+}
+
+/** The branch to run at each level, chosen before anything is written. */
+interface Plan {
+  readonly succeeded: boolean;
+  readonly steps: readonly (Exclude<Operation, TxnOperation> | Plan)[];
+}
+
+/** All compares, those of nested transactions too, see the state before the transaction. */
+function choose(reader: StateReader, txn: TxnOperation): Plan {
+  const succeeded = txn.comparisons.every((comparison) => holds(reader, comparison));
+  const branch = succeeded ? txn.success : txn.failure;
+  const steps = branch.map((step) => (step.kind === 'txn' ? choose(reader, step) : step));
+  return { succeeded, steps };
+}
+
+/** The first error of the chosen path; nothing was written when there is one. */
+function check(reader: StateReader, plan: Plan): EtcdErrorName | undefined {
+  for (const step of plan.steps) {
+    let error: EtcdErrorName | undefined;
+    if (!('kind' in step)) error = check(reader, step);
+    else if (step.kind === 'put') error = checkPutState(reader, step);
+    else if (step.kind === 'range') error = checkRevision(reader, step);
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
+/** Inside a transaction a negative revision is not "now" but compacted. */
+function checkRevision(reader: StateReader, range: RangeOperation): EtcdErrorName | undefined {
+  const { revision } = range;
+  if (revision > reader.revision) return 'FUTURE_REVISION';
+  if (revision !== 0 && revision < Math.max(1, reader.compactedRevision(ETCD))) return 'COMPACTED';
+  return undefined;
+}
+
+class Execution {
+  readonly #reader: StateReader;
+  readonly #tx: Transaction | undefined;
+  readonly #before: number;
+  /** Store revision as the operations see it: moves once, with the first write. */
+  #revision: number;
+
+  constructor(reader: StateReader, tx: Transaction | undefined) {
+    this.#reader = reader;
+    this.#tx = tx;
+    this.#before = reader.revision;
+    this.#revision = this.#before;
+  }
+
+  run(plan: Plan): TxnResult {
+    const results = plan.steps.map((step) => this.#step(step));
+    return { kind: 'txn', succeeded: plan.succeeded, results };
+  }
+
+  #step(step: Exclude<Operation, TxnOperation> | Plan): OperationResult {
+    if (!('kind' in step)) return this.run(step);
+    if (step.kind === 'range') return { kind: 'range', selection: this.#select(step) };
+    const tx = this.#tx;
+    invariant(tx !== undefined, 'a read-only transaction holds a write');
+    if (step.kind === 'put') {
+      const put = applyPut(tx, step);
+      this.#revision = put.revision;
+      return { kind: 'put', key: step.key, put, revision: put.revision };
+    }
+    const written = tx.nextRevision;
+    const result = applyDelete(tx, step);
+    if (result.deleted > 0) this.#revision = written;
+    return { kind: 'delete', delete: result, revision: this.#revision };
+  }
+
+  /** Revision 0 sees the writes made so far; one named by the client does not. */
+  #select(range: RangeOperation): Selection {
+    const unwritten = this.#revision === this.#before;
+    const now = range.revision === 0 || (unwritten && range.revision === this.#before);
+    return select(this.#reader, range, this.#revision, now);
+  }
+}
+
+/** Runs a transaction of reads on applied state, outside of the log. */
+export function readTransaction(reader: StateReader, txn: TxnOperation): TxnResult | Failure {
+  const plan = choose(reader, txn);
+  const error = check(reader, plan);
+  return error === undefined ? new Execution(reader, undefined).run(plan) : failure(error);
+}
+
+export const txnProcedure: Procedure<TxnOperation, TxnResult | Failure> = {
+  id: ProcedureId.Txn,
+  version: 1,
+  name: 'etcd.txn',
+  readOnly: false,
+  decode: readTxn,
+  run(tx, txn) {
+    const plan = choose(tx, txn);
+    const error = check(tx, plan);
+    return error === undefined ? new Execution(tx, tx).run(plan) : failure(error);
+  },
+};

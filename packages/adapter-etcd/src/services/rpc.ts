@@ -1,0 +1,33 @@
+/** Encoder and decoder of one message, as ts-proto generates them. */
+export interface MessageCodec<T> {
+  encode(message: T): { finish(): Uint8Array };
+  decode(input: Uint8Array): T;
+}
+
+/** One RPC of the wire: its path and messages. Server and test clients are made from it. */
+export interface Rpc<Q, S> {
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  readonly kind: 'unary' | 'server-stream' | 'bidi';
+  readonly request: MessageCodec<Q>;
+  readonly response: MessageCodec<S>;
+}
+
+/** Bytes of a message; a view of a fresh buffer. */
+export function encodeMessage<T>(codec: MessageCodec<T>, message: T): Buffer {
+  const bytes = codec.encode(message).finish();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const rpc =
+  (kind: 'unary' | 'server-stream' | 'bidi') =>
+  <Q, S>(path: string, request: MessageCodec<Q>, response: MessageCodec<S>): Rpc<Q, S> => ({
+    path,
+    kind,
+    request,
+    response,
+  });
+
+export const unary = rpc('unary');
+export const serverStream = rpc('server-stream');
+export const bidi = rpc('bidi');
