@@ -177,6 +177,10 @@ export interface Lease {
   readonly payload: Uint8Array;
   /** Records hanging on it. */
   readonly keyCount: number;
+  /** Member and incarnation that opened or last attached it. A RedisConnection lease ends with
+   * that incarnation. */
+  readonly origin: MemberId;
+  readonly incarnation: Incarnation;
 }
 
 /** Somebody queued for keys: LOCK ACQUIRE … BLOCK, BLPOP (design §9). Replicated, FIFO per key. */
@@ -201,10 +205,36 @@ export interface Waiter {
 export interface WaiterKind {
   readonly name: string;
   /**
+   * True when one waiter that stays queued means that no later one of this kind on the same key
+   * can be served (locks): the queue is then not asked further. Default false: all are asked.
+   */
+  readonly strict?: boolean;
+  /**
    * Called at the end of a transaction that changed one of its keys, oldest waiter first. Serves
-   * it (writes through `tx`) and returns a result, or returns undefined and it stays queued.
+   * it (writes through `tx`) and returns a result, or returns undefined and it stays queued, or
+   * returns `WAITER_CANCELLED` and it leaves the queue with outcome `cancelled`.
    */
   serve(tx: Transaction, waiter: Waiter): unknown;
+}
+
+/** Returned by `WaiterKind.serve` for a waiter that can never be served any more. */
+export const WAITER_CANCELLED: unique symbol = Symbol('waiter cancelled');
+
+/**
+ * What is known of a lock beside its record: kept by the lock table under the record's key and
+ * token, gone when the record is deleted or gets another token.
+ */
+export interface LockNote {
+  readonly token: Token;
+  /** When the present owner got the lock: cluster time and wall stamp. */
+  readonly acquiredAt: ClusterTimeMs;
+  readonly acquiredWall: WallTimeMs;
+  /** Member through which it was taken. */
+  readonly origin: MemberId;
+  /** Re-entrant acquisitions not yet released; 1 for a plain lock. */
+  readonly holds: number;
+  /** Owner's own bytes (META of LOCK ACQUIRE). */
+  readonly meta: Uint8Array;
 }
 
 /** One row of `lockstep locks` (design §9): a view for people, sorted by name. */
@@ -323,6 +353,15 @@ export interface StateReader {
   waiters(keyspace: AnyKeyspace, key: ByteString): readonly Waiter[];
   /** High-water mark of a fenced resource; 0 when there is none. */
   fence(resource: ByteString): Token;
+  /** Every fenced resource in byte order, until `visit` returns false. */
+  fences(visit: (resource: ByteString, token: Token) => boolean | undefined): void;
+  /** Lock table's note on a record; undefined when it was not taken through the lock table. */
+  lockNote(keyspace: AnyKeyspace, key: ByteString): LockNote | undefined;
+  /** Bytes counted against the quota: records, history, queues, notes and fences. Within a
+   * transaction: as it stood before. */
+  readonly liveBytes: number;
+  /** Replicated feature level (design §2). */
+  readonly featureLevel: number;
   option<T extends number | string | boolean>(option: ClusterOption<T>): T;
   members(): readonly MemberRecord[];
 
@@ -378,9 +417,6 @@ export interface StateView extends StateReader {
   /** State hash over all live records, as 16 hex digits (design §11). */
   stateHash(): string;
   readonly clusterId: bigint;
-  readonly featureLevel: number;
-  /** Live bytes counted against the quota. */
-  readonly liveBytes: number;
 }
 
 // ---- writing ------------------------------------------------------------------------------------------
@@ -453,7 +489,10 @@ export interface Transaction extends StateReader {
     deadline: ClusterTimeMs,
     args: Uint8Array,
   ): Waiter;
+  /** Takes a waiter out of its queues; its origin is told `cancelled`. False when there is none. */
   removeWaiter(id: number): boolean;
+  /** Sets or removes the lock table's note on a present record; it must carry its token. */
+  setLockNote(keyspace: AnyKeyspace, key: ByteString, note: LockNote | undefined): void;
   /** Raises a mark to `token` if that is higher; the caller has compared before. */
   raiseFence(resource: ByteString, token: Token): void;
   removeFence(resource: ByteString): boolean;

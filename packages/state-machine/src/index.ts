@@ -1,1 +1,40 @@
 export * from './contract.ts';
+export { CHECK_BYTES, Table } from './image.ts';
+export {
+  type AcquireOutcome,
+  type AcquireRequest,
+  acquireLock,
+  cancelLockWaiters,
+  extendLock,
+  forceLock,
+  type LockInfo,
+  lockInfo,
+  lockQueue,
+  mayTake,
+  type ReleaseOutcome,
+  releaseLock,
+} from './lock/lock-table.ts';
+export { LOCK_WAITER_KIND, type LockClaim, type LockGrant } from './lock/lock-waiter.ts';
+export { createStateMachine } from './machine.ts';
+export { RECORD_OVERHEAD_BYTES } from './record.ts';
+export { FEATURE_LEVEL, IMAGE_FORMAT } from './store.ts';
+export { encodeHello, type Hello, type HelloOutcome } from './system/hello.ts';
+export {
+  type AddMember,
+  encodeAddMember,
+  encodeRemoveMember,
+  encodeUpdateMember,
+  type UpdateMember,
+} from './system/membership.ts';
+export {
+  ELECTION_TIMEOUT_OPTION,
+  LOCK_BARGING_OPTION,
+  TRANSACTION_STEPS_OPTION,
+} from './system/option-table.ts';
+export {
+  encodeCheckHash,
+  encodeRaiseFeatureLevel,
+  encodeReleaseWaiter,
+  encodeSetOption,
+  type SetOptionOutcome,
+} from './system/procedures.ts';

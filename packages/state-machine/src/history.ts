@@ -1,0 +1,243 @@
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  type ByteString,
+  invariant,
+  type Revision,
+} from '@lockstep/model';
+import type { AnyKeyspace, HistoryReference } from './contract.ts';
+import { u16Key, u32Key, u64Key } from './image.ts';
+import { OrderedMap } from './ordered-map.ts';
+import { RevisionIndex } from './revision-index.ts';
+
+const SIZE_RANGE = 2 ** 26;
+
+/**
+ * The versions of one key as packed pairs (revision, mark): two numbers a version and no object.
+ * mark = (sub × 2^26 + size in bytes) × 2 + live.
+ */
+export class KeyHistory {
+  readonly key: ByteString;
+  versions: number[] = [];
+
+  constructor(key: ByteString) {
+    this.key = key;
+  }
+
+  push(revision: Revision, sub: number, live: boolean, sizeBytes: number): void {
+    this.versions.push(revision, (sub * SIZE_RANGE + sizeBytes) * 2 + (live ? 1 : 0));
+  }
+
+  get count(): number {
+    return this.versions.length / 2;
+  }
+
+  revision(at: number): Revision {
+    return this.versions[at * 2]!;
+  }
+
+  sub(at: number): number {
+    return Math.floor(this.versions[at * 2 + 1]! / (2 * SIZE_RANGE));
+  }
+
+  live(at: number): boolean {
+    return this.versions[at * 2 + 1]! % 2 === 1;
+  }
+
+  sizeBytes(at: number): number {
+    return Math.floor(this.versions[at * 2 + 1]! / 2) % SIZE_RANGE;
+  }
+
+  /** Position of the newest version at or below `revision`; −1 when there is none. */
+  find(revision: Revision): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.revision(middle) <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+}
+
+/** Told of each version that compaction drops, and of a key that has none left. */
+export interface CompactionSink {
+  dropped(key: KeyHistory, revision: Revision, sub: number, sizeBytes: number): void;
+}
+
+/**
+ * History of a keyspace: which versions exist. Their values live only in the image, under
+ * (keyspace, revision, sub). Compaction takes effect at once for readers; its physical work is
+ * a scan of the revision index in bounded steps whose progress is replicated, so that a reloaded
+ * member goes on at the same place.
+ */
+export class HistoryTable {
+  readonly #definition: AnyKeyspace;
+  readonly #keys = new OrderedMap<KeyHistory>();
+  readonly #index = new RevisionIndex();
+  readonly #prefix: ByteString;
+  compacted: Revision = 0;
+  /** True when the scan has reached `compacted`. */
+  #scanned = true;
+  /** Changes before this place are no longer in the index, though a version may be kept. */
+  #scanRevision: Revision = 0;
+  #scanSub = 0;
+
+  constructor(definition: AnyKeyspace) {
+    this.#definition = definition;
+    this.#prefix = u16Key(definition.id);
+  }
+
+  /** Image key of a version. */
+  imageKey(revision: Revision, sub: number): ByteString {
+    return this.#prefix + u64Key(revision) + u32Key(sub);
+  }
+
+  ofKey(key: ByteString): KeyHistory {
+    let history = this.#keys.get(key);
+    if (history === undefined) {
+      history = new KeyHistory(key);
+      this.#keys.set(key, history);
+    }
+    return history;
+  }
+
+  /** Drops a key that has no version, after its first put was undone. */
+  forget(history: KeyHistory): void {
+    this.#keys.delete(history.key);
+  }
+
+  append(key: KeyHistory, revision: Revision, sub: number, live: boolean, sizeBytes: number): void {
+    invariant(sizeBytes < SIZE_RANGE, () => `version of ${sizeBytes} bytes`);
+    if (key.count === 0) this.#keys.set(key.key, key);
+    key.push(revision, sub, live, sizeBytes);
+    this.#index.append(revision, sub, live, key);
+  }
+
+  /** As `append`, at load: what the scan has passed stays out of the index. */
+  load(key: KeyHistory, revision: Revision, sub: number, live: boolean, sizeBytes: number): void {
+    key.push(revision, sub, live, sizeBytes);
+    if (revision < this.#scanRevision) return;
+    if (revision === this.#scanRevision && sub < this.#scanSub) return;
+    this.#index.append(revision, sub, live, key);
+  }
+
+  rangeAt(
+    from: ByteString,
+    to: ByteString | undefined,
+    revision: Revision,
+    visit: (reference: HistoryReference) => boolean | undefined,
+  ): void {
+    this.#keys.scan(from, to, (_, history) => {
+      const at = history.find(revision);
+      if (at === -1 || !history.live(at)) return true;
+      return visit(this.#reference(history, at));
+    });
+  }
+
+  changesBetween(
+    first: Revision,
+    last: Revision,
+    visit: (reference: HistoryReference) => boolean | undefined,
+  ): void {
+    const keyspace = this.#definition;
+    this.#index.scan(first, last, ({ key }, revision, sub, live) =>
+      visit({ keyspace, key, revision, sub, live }),
+    );
+  }
+
+  /** Nothing at or below the compacted revision has a predecessor that readers may see, whether
+   * or not the scan has dropped it yet. */
+  versionBefore(key: ByteString, revision: Revision): HistoryReference | undefined {
+    if (revision <= this.compacted) return undefined;
+    const history = this.#keys.get(key);
+    if (history === undefined) return undefined;
+    const at = history.find(revision - 1);
+    if (at === -1 || !history.live(at)) return undefined;
+    return this.#reference(history, at);
+  }
+
+  #reference(history: KeyHistory, at: number): HistoryReference {
+    return {
+      keyspace: this.#definition,
+      key: history.key,
+      revision: history.revision(at),
+      sub: history.sub(at),
+      live: history.live(at),
+    };
+  }
+
+  /** Drops history below `revision` for readers; `step` does the work. */
+  compact(revision: Revision): void {
+    invariant(revision > this.compacted, () => `compaction at ${revision} after ${this.compacted}`);
+    this.compacted = revision;
+    this.#scanned = false;
+  }
+
+  /** Takes a compaction back; only within its transaction, before any step. */
+  uncompact(revision: Revision, scanned: boolean): void {
+    this.compacted = revision;
+    this.#scanned = scanned;
+  }
+
+  get scanned(): boolean {
+    return this.#scanned;
+  }
+
+  /** One bounded step of the scan. Returns whether anything was done. */
+  step(limit: number, sink: CompactionSink): boolean {
+    if (this.#scanned) return false;
+    for (let done = 0; done < limit; done++) {
+      const first = this.#index.first();
+      if (first === undefined || first.revision >= this.compacted) {
+        this.#finish(sink);
+        return true;
+      }
+      this.#compactKey(first.key, sink);
+      this.#index.shift();
+      this.#scanRevision = first.revision;
+      this.#scanSub = first.sub + 1;
+    }
+    return true;
+  }
+
+  /** Versions at exactly the compacted revision stay in the index for watchers that start there,
+   * but what they replaced goes. */
+  #finish(sink: CompactionSink): void {
+    this.#index.scan(this.compacted, this.compacted, (key) => {
+      this.#compactKey(key, sink);
+      return true;
+    });
+    this.#scanned = true;
+  }
+
+  /** Keeps the newest version at or below the compacted revision, unless that is a tombstone
+   * older than it. */
+  #compactKey(history: KeyHistory, sink: CompactionSink): void {
+    const newest = history.find(this.compacted);
+    if (newest === -1) return;
+    const deadTombstone = !history.live(newest) && history.revision(newest) < this.compacted;
+    // Several changes of one key at exactly the compacted revision all stay visible.
+    let keep = deadTombstone ? newest + 1 : newest;
+    while (keep > 0 && history.revision(keep - 1) === this.compacted) keep--;
+    if (keep === 0) return;
+    for (let at = 0; at < keep; at++) {
+      sink.dropped(history, history.revision(at), history.sub(at), history.sizeBytes(at));
+    }
+    history.versions.splice(0, keep * 2);
+    if (history.count === 0) this.#keys.delete(history.key);
+  }
+
+  encodeProgress(writer: BinaryWriter): void {
+    writer.f64(this.compacted).u8(this.#scanned ? 1 : 0);
+    writer.f64(this.#scanRevision).varint(this.#scanSub);
+  }
+
+  decodeProgress(reader: BinaryReader): void {
+    this.compacted = reader.f64();
+    this.#scanned = reader.u8() === 1;
+    this.#scanRevision = reader.f64();
+    this.#scanSub = reader.varint();
+  }
+}

@@ -1,0 +1,81 @@
+import { InvariantError, invariant, type LeaseKind } from '@lockstep/model';
+import type {
+  AnyProcedure,
+  ClusterOption,
+  Extension,
+  Lease,
+  Transaction,
+  WaiterKind,
+} from './contract.ts';
+import { CORE_OPTIONS } from './system/option-table.ts';
+
+type LeaseEnded = (tx: Transaction, lease: Lease) => void;
+
+/** Procedures, waiter kinds and lease hooks of all extensions, by what the log calls them. */
+export class MachineRegistry {
+  readonly #procedures = new Map<number, AnyProcedure>();
+  readonly #waiters = new Map<string, WaiterKind>();
+  readonly #leaseEnded = new Map<LeaseKind, LeaseEnded>();
+  readonly #options = new Map<string, ClusterOption>();
+
+  constructor(extensions: readonly Extension[]) {
+    for (const option of Object.values(CORE_OPTIONS)) this.#options.set(option.name, option);
+    for (const extension of extensions) {
+      for (const option of extension.options ?? []) {
+        invariant(!this.#options.has(option.name), `option ${option.name} is defined twice`);
+        this.#options.set(option.name, option);
+      }
+      for (const procedure of extension.procedures) this.#add(procedure);
+      for (const kind of extension.waiters ?? []) {
+        invariant(!this.#waiters.has(kind.name), `waiter kind ${kind.name} is defined twice`);
+        this.#waiters.set(kind.name, kind);
+      }
+      for (const [kind, hook] of extension.leaseEnded ?? []) {
+        invariant(!this.#leaseEnded.has(kind), `lease kind ${kind} has two hooks`);
+        this.#leaseEnded.set(kind, hook);
+      }
+    }
+  }
+
+  #add(procedure: AnyProcedure): void {
+    const { id, version, name } = procedure;
+    invariant(
+      id >= 0 && id <= 65_535 && version >= 0 && version <= 255,
+      `procedure ${name}: ${id}.${version} is out of range`,
+    );
+    const key = id * 256 + version;
+    const other = this.#procedures.get(key);
+    invariant(
+      other === undefined,
+      `procedures ${name} and ${other?.name} are both ${id}.${version}`,
+    );
+    this.#procedures.set(key, procedure);
+  }
+
+  /** Throws InvariantError when unknown: the log was written by newer software, and skipping the
+   * command would make this member differ from the others. */
+  procedure(id: number, version: number): AnyProcedure {
+    const procedure = this.#procedures.get(id * 256 + version);
+    if (procedure === undefined) {
+      throw new InvariantError(
+        `procedure 0x${id.toString(16).padStart(4, '0')} version ${version} is unknown here`,
+      );
+    }
+    return procedure;
+  }
+
+  waiterKind(name: string): WaiterKind {
+    const kind = this.#waiters.get(name);
+    if (kind === undefined) throw new InvariantError(`waiter kind ${name} is unknown here`);
+    return kind;
+  }
+
+  /** Undefined when no extension defines it. */
+  option(name: string): ClusterOption | undefined {
+    return this.#options.get(name);
+  }
+
+  leaseEnded(kind: LeaseKind): LeaseEnded | undefined {
+    return this.#leaseEnded.get(kind);
+  }
+}
