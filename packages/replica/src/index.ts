@@ -5,3 +5,10 @@ export {
   type LocalReplica,
   type LocalReplicaOptions,
 } from './local-replica.ts';
+export {
+  DEFAULT_TUNING,
+  type MemberDirectory,
+  type ReplicaOptions,
+  type Tuning,
+} from './options.ts';
+export { type MemberReplica, openReplica } from './replica.ts';

@@ -1,0 +1,83 @@
+import { EntryKind, encodeEntry, entryStamps } from '@lockstep/model';
+import type { Entry, Raft } from '@lockstep/raft';
+import type { StateMachine } from '@lockstep/state-machine';
+import type { ClusterClock } from './cluster-clock.ts';
+import type { Contact } from './contact.ts';
+import { dueMemberRenewals } from './member-lease.ts';
+import type { Proposer } from './proposer.ts';
+
+export interface TermStartOptions {
+  readonly clock: ClusterClock;
+  readonly machine: () => StateMachine;
+  readonly monotonicMs: () => number;
+  readonly wallMs: () => number;
+}
+
+/**
+ * First entry of a term (design §6): cluster time goes on from the stamp of the last entry of this
+ * log as it now stands, of the image when the log holds none; never from a remembered maximum.
+ */
+export function termStartEntry(
+  last: Entry | undefined,
+  transferred: boolean,
+  options: TermStartOptions,
+): Uint8Array {
+  const time = last === undefined ? options.machine().time : entryStamps(last.data).time;
+  options.clock.begin(time, options.monotonicMs());
+  const kind = transferred ? EntryKind.Transferred : EntryKind.Elected;
+  return encodeEntry({ kind, time, wall: options.wallMs(), renewals: [], runs: [] });
+}
+
+/** True when only an entry of the leader's own makes due expiry happen (design §6). */
+export function tickDue(raft: Raft, machine: StateMachine, clusterMs: number): boolean {
+  if (raft.role !== 'leader' || raft.lastIndex !== machine.appliedIndex) return false;
+  if (machine.expiryPending) return true;
+  return machine.nextDeadline !== 0 && clusterMs >= machine.nextDeadline;
+}
+
+/** Renewals of member leases and hash checks: what a leader adds of its own accord. */
+export class LeaderDuties {
+  readonly #hashCheck: ((index: number, hash: string) => Uint8Array) | undefined;
+  readonly #hashCheckEntries: number;
+  #renewedUpTo = 0;
+  #checkedIndex = 0;
+
+  constructor(
+    hashCheck: ((index: number, hash: string) => Uint8Array) | undefined,
+    hashCheckEntries: number,
+  ) {
+    this.#hashCheck = hashCheck;
+    this.#hashCheckEntries = hashCheckEntries;
+  }
+
+  /** Once per tick while leading. */
+  tick(
+    raft: Raft,
+    machine: StateMachine,
+    proposer: Proposer,
+    contact: Contact,
+    incarnation: number,
+    clusterMs: number,
+    nowMs: number,
+  ): void {
+    // One renewal at a time: wait until the last one has been applied.
+    if (machine.appliedIndex >= this.#renewedUpTo) {
+      const id = raft.status().id;
+      const group = dueMemberRenewals(machine, contact, id, incarnation, clusterMs, nowMs);
+      if (group !== undefined) {
+        proposer.takeRenewals(group);
+        this.#renewedUpTo = raft.lastIndex + 1;
+      }
+    }
+    const { appliedIndex } = machine;
+    if (this.#hashCheck === undefined) return;
+    if (appliedIndex - this.#checkedIndex < this.#hashCheckEntries) return;
+    this.#checkedIndex = appliedIndex;
+    proposer.takeOwn(this.#hashCheck(appliedIndex, machine.stateHash()));
+  }
+
+  /** A new term: what the last one proposed may be lost. */
+  begin(): void {
+    this.#renewedUpTo = 0;
+  }
+}

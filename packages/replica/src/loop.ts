@@ -1,0 +1,455 @@
+import {
+  type LinkInfo,
+  type MemberId,
+  type NetworkHandler,
+  NO_MEMBER,
+  type PeerAddress,
+  type Timer,
+} from '@lockstep/model';
+import { type Configuration, createRaft, type Raft, type Ready } from '@lockstep/raft';
+import type { StateMachine } from '@lockstep/state-machine';
+import type { LogStore } from '@lockstep/storage';
+import { Applier } from './applier.ts';
+import { DoorSink } from './apply-sink.ts';
+import { ClusterClock } from './cluster-clock.ts';
+import { Contact } from './contact.ts';
+import { Forwarder } from './forwarder.ts';
+import type { ImageWriter } from './image-writer.ts';
+import { LeaderTransfers } from './leader-transfer.ts';
+import { LeaderDuties, termStartEntry, tickDue } from './leadership.ts';
+import { LogAppender } from './log-appender.ts';
+import { LogCompaction } from './log-compaction.ts';
+import type { ReplicaOptions, Settings } from './options.ts';
+import { PeerInput } from './peer-input.ts';
+import { PeerOutbox } from './peer-outbox.ts';
+import { type EntryTimes, Proposer } from './proposer.ts';
+import { raftConfigOf } from './raft-config.ts';
+import { Reader } from './reader.ts';
+import type { Recovered, Trust } from './recovery.ts';
+import { Renewals } from './renewals.ts';
+import type { SnapshotTransfer } from './snapshot-transfer.ts';
+import { Subscribers } from './subscribers.ts';
+
+/** Bytes of one forwarded run at most, well inside a frame. */
+const FORWARD_RUN_BYTES_MAX = 2 * 1024 * 1024;
+const FORWARD_RUN_COMMANDS_MAX = 10_000;
+/** A follower whose leader's socket is gone waits 50–200 ms instead of its timeout (design §10). */
+const LEADER_LOST_MS = 200;
+
+/**
+ * The one loop of a member (reference raft.md §7.4): inputs only enqueue and wake it; one turn
+ * steps what came, ticks, gathers, takes raft's work, sends one frame per peer, appends to the log
+ * and applies a slice. Everything else of a member hangs on it.
+ */
+export class Loop implements NetworkHandler {
+  readonly options: ReplicaOptions;
+  readonly settings: Settings;
+  readonly raft: Raft;
+  readonly log: LogStore;
+  readonly contact: Contact;
+  readonly clusterClock: ClusterClock;
+  readonly forwarder: Forwarder;
+  readonly renewals: Renewals;
+  readonly reader: Reader;
+  readonly subscribers = new Subscribers();
+  readonly transfers: LeaderTransfers;
+  readonly applier: Applier;
+  readonly compaction: LogCompaction;
+  readonly outbox: PeerOutbox;
+  machine: StateMachine;
+  writer: ImageWriter;
+  snapshots: SnapshotTransfer | undefined;
+  /** Called at the end of each turn: serving, contact or leader may have changed. */
+  afterTurn: () => void = () => {};
+  /** This incarnation is void. */
+  expired: (incarnation: number) => void = () => {};
+  stopped = false;
+  /** The image was set aside; nothing applies until a peer's state is installed. */
+  imageLost: boolean;
+  readonly trust: Trust;
+
+  readonly #recovered: Recovered;
+  readonly #proposer: Proposer;
+  readonly #input: PeerInput;
+  readonly #appender: LogAppender;
+  readonly #duties: LeaderDuties;
+  readonly #links = new Map<MemberId, LinkInfo>();
+  readonly #gossip = new Map<string, Uint8Array>();
+  #posted = false;
+  #tickDue = false;
+  #tickTimer: Timer | undefined;
+  #renewalTimer: Timer | undefined;
+  #wasLeader = false;
+
+  constructor(options: ReplicaOptions, settings: Settings, recovered: Recovered) {
+    const { member, electionMs, heartbeatMs } = settings;
+    this.options = options;
+    this.settings = settings;
+    this.#recovered = recovered;
+    this.log = recovered.log;
+    this.machine = recovered.machine;
+    this.writer = recovered.writer;
+    this.imageLost = recovered.imageLost;
+    this.trust = recovered.trust;
+    this.contact = new Contact(member, electionMs, settings.tickMs);
+    this.clusterClock = new ClusterClock(heartbeatMs);
+    this.forwarder = new Forwarder(member, options.incarnation, settings.forwardBytesMax);
+    this.renewals = new Renewals(member, options.incarnation, settings.renewalIntervalMs);
+    this.reader = new Reader(member, options.incarnation);
+    this.outbox = new PeerOutbox(options.network);
+    this.#proposer = new Proposer(member, this.forwarder);
+    this.#duties = new LeaderDuties(options.hashCheck, settings.hashCheckEntries);
+    this.raft = createRaft(
+      raftConfigOf(
+        options,
+        settings,
+        recovered,
+        () => this.imageLost,
+        (last, transferred) =>
+          termStartEntry(last, transferred, {
+            clock: this.clusterClock,
+            machine: () => this.machine,
+            monotonicMs: () => this.nowMs,
+            wallMs: () => this.#wallMs(this.nowMs),
+          }),
+      ),
+    );
+    this.transfers = new LeaderTransfers(this.raft, member);
+    this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
+    this.applier = new Applier(this.machine, recovered.position.configuration, {
+      clock: options.clock,
+      sink: this.#sink(),
+      writer: () => this.writer,
+      backlogBytesMax: settings.imageBacklogBytesMax,
+      configured: (change) => this.#configured(change),
+    });
+    this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
+    this.#input = new PeerInput({
+      raft: this.raft,
+      contact: this.contact,
+      forwarder: this.forwarder,
+      proposer: this.#proposer,
+      subscribers: this.subscribers,
+      send: (to, message) => this.outbox.add(to, message),
+      snapshot: (from, message) => this.snapshots?.received(from, message),
+      log: (text) => options.log?.(text),
+    });
+  }
+
+  get nowMs(): number {
+    return this.options.clock.monotonicMs();
+  }
+
+  get configuration(): Configuration {
+    return this.applier.configuration;
+  }
+
+  get leads(): boolean {
+    return this.raft.role === 'leader';
+  }
+
+  /** Present times of the leader: exact here when it leads, else as last heard. */
+  get leaderTimes(): EntryTimes {
+    if (!this.leads) return this.#input.leaderTimes;
+    return { clusterMs: this.clusterClock.now, wallMs: this.#wallMs(this.nowMs) };
+  }
+
+  get quorumLive(): boolean {
+    return this.leads && this.contact.quorumLive(this.configuration, this.nowMs);
+  }
+
+  isLinked(member: MemberId): boolean {
+    return this.#links.has(member);
+  }
+
+  start(): void {
+    if (this.imageLost) this.applier.hold(true);
+    const { installed } = this.#recovered;
+    if (installed !== undefined) this.raft.snapshotInstalled(installed);
+    this.updatePeers();
+    this.options.network.start(this);
+    this.#armTick();
+    this.wake();
+  }
+
+  /** Asks for a turn; any number of calls make one. */
+  wake(): void {
+    if (this.#posted || this.stopped) return;
+    this.#posted = true;
+    this.options.scheduler.post(() => this.#drain());
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.#tickTimer?.cancel();
+    this.#renewalTimer?.cancel();
+    this.writer.close();
+    this.snapshots?.close();
+  }
+
+  /** Everybody who waits here is told that nothing more comes. */
+  abandon(): void {
+    this.forwarder.abandon('STOPPING');
+    this.renewals.abandon('STOPPING', this.forwarder.incarnation);
+    this.reader.abandon();
+    this.transfers.abandon();
+  }
+
+  /** The log cannot grow: leadership moves, nothing more is acknowledged meanwhile (design §11). */
+  space(outOfSpace: boolean): void {
+    this.trust.outOfSpace = outOfSpace;
+    this.options.mark?.('log space');
+    if (outOfSpace && this.leads) this.#handOver('the log cannot grow');
+    this.wake();
+  }
+
+  gossip(door: string, payload: Uint8Array): void {
+    this.#gossip.set(door, payload);
+    this.wake();
+  }
+
+  /** The member is wrong or its device failed: it stops at once and says why. */
+  fatal(error: Error): void {
+    if (this.stopped) return;
+    this.options.mark?.('fatal');
+    this.stop();
+    this.options.network.close(() => {});
+    this.options.scheduler.post(() => this.abandon());
+    this.options.onFatal(error);
+  }
+
+  // ---- network -----------------------------------------------------------------------------
+
+  linkUp(info: LinkInfo): void {
+    this.#links.set(info.member, info);
+    this.contact.linkChanged(info.member);
+    this.renewals.resend();
+    this.wake();
+  }
+
+  linkDown(info: LinkInfo): void {
+    if (this.stopped || this.#links.get(info.member)?.link !== info.link) return;
+    this.#links.delete(info.member);
+    this.contact.linkChanged(info.member);
+    this.raft.reportUnreachable(info.member);
+    this.snapshots?.linkDown(info.member);
+    if (this.raft.leader === info.member) {
+      this.options.mark?.('leader link lost');
+      this.raft.leaderLinkLost(Math.max(1, Math.ceil(LEADER_LOST_MS / this.settings.tickMs)));
+    }
+    this.wake();
+  }
+
+  frame(info: LinkInfo, frame: Uint8Array): void {
+    this.#input.push(info, frame);
+    this.wake();
+  }
+
+  // ---- the turn ----------------------------------------------------------------------------
+
+  #armTick(): void {
+    this.#tickTimer = this.options.clock.setTimer(this.settings.tickMs, () => {
+      this.#tickDue = true;
+      // Armed anew only now, so that a stall of any length counts as one tick (design §10).
+      this.#armTick();
+      this.wake();
+    });
+  }
+
+  #drain(): void {
+    this.#posted = false;
+    if (this.stopped) return;
+    try {
+      this.#turn();
+    } catch (error) {
+      this.fatal(error as Error);
+    }
+  }
+
+  #turn(): void {
+    const { raft } = this;
+    const nowMs = this.nowMs;
+    this.#stepAppended();
+    this.#input.step(nowMs);
+    this.clusterClock.advance(nowMs, this.quorumLive);
+    if (this.#tickDue) this.#tick(nowMs);
+    this.#followLeader(nowMs);
+    this.#gather(nowMs);
+    this.reader.ask(raft);
+    while (raft.hasReady()) this.#work(raft.ready());
+    this.#followLeader(nowMs);
+    this.#flush(nowMs);
+    const applied = this.machine.appliedIndex;
+    const more = this.applier.run();
+    const { appliedIndex } = this.machine;
+    if (appliedIndex > applied) {
+      raft.appliedTo(appliedIndex);
+      this.log.setApplied(appliedIndex, this.configuration);
+    }
+    this.reader.applied(appliedIndex);
+    this.transfers.settle(nowMs);
+    this.afterTurn();
+    if (more || raft.hasReady()) this.wake();
+  }
+
+  #stepAppended(): void {
+    for (const { sequence, after } of this.#appender.take()) {
+      this.raft.appendDone(sequence);
+      for (const message of after) {
+        if (message.to === this.settings.member) this.raft.step(message);
+        else this.outbox.add(message.to, message);
+      }
+    }
+  }
+
+  #tick(nowMs: number): void {
+    this.#tickDue = false;
+    const { raft, settings } = this;
+    raft.tick();
+    this.forwarder.tick(nowMs, settings.electionMs);
+    this.renewals.tick(nowMs, settings.electionMs);
+    this.reader.tick(nowMs);
+    this.snapshots?.tick(nowMs);
+    if (!this.leads) return;
+    if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
+    const { incarnation } = this.forwarder;
+    const clusterMs = this.clusterClock.now;
+    const { machine, contact } = this;
+    this.#duties.tick(raft, machine, this.#proposer, contact, incarnation, clusterMs, nowMs);
+  }
+
+  /** Own commands and renewals go to the leadership now in force. */
+  #followLeader(nowMs: number): void {
+    const { raft, forwarder } = this;
+    const { leader, term } = raft;
+    if (this.leads !== this.#wasLeader) {
+      this.#wasLeader = this.leads;
+      this.#proposer.clear();
+      this.#duties.begin();
+      this.renewals.resend();
+      this.options.mark?.(this.leads ? 'became leader' : 'lost leadership');
+    }
+    forwarder.retarget(leader, this.#links.get(leader)?.link ?? 0, term, nowMs);
+  }
+
+  #gather(nowMs: number): void {
+    if (this.leads) this.#propose(nowMs);
+    else this.#forward(nowMs);
+    const delayMs = this.renewals.delayMs(nowMs);
+    if (delayMs === undefined || this.#renewalTimer !== undefined) return;
+    this.#renewalTimer = this.options.clock.setTimer(delayMs, () => {
+      this.#renewalTimer = undefined;
+      this.wake();
+    });
+  }
+
+  #propose(nowMs: number): void {
+    const { raft, machine } = this;
+    const group = this.renewals.take(nowMs, this.settings.requestTimeoutMs);
+    if (group !== undefined) this.#proposer.takeRenewals(group);
+    if (tickDue(raft, machine, this.clusterClock.now)) this.#proposer.takeTick();
+    const held = this.writer.backlogBytes > this.settings.imageBacklogBytesMax;
+    if (held) this.options.mark?.('proposals held');
+    this.#proposer.propose(raft, this.leaderTimes, held, nowMs);
+  }
+
+  #forward(nowMs: number): void {
+    const { leader } = this.raft;
+    if (leader === NO_MEMBER || !this.#links.has(leader)) return;
+    const group = this.renewals.take(nowMs, this.settings.requestTimeoutMs);
+    if (group !== undefined) this.outbox.add(leader, { kind: 'renew', group });
+    const { forwarder } = this;
+    const run = forwarder.peek(leader, FORWARD_RUN_BYTES_MAX, FORWARD_RUN_COMMANDS_MAX);
+    if (run === undefined) return;
+    this.outbox.add(leader, { kind: 'forward', run });
+    forwarder.handed(run, nowMs);
+    if (forwarder.hasMore) this.wake();
+  }
+
+  #work(ready: Ready): void {
+    let timesTold: MemberId = NO_MEMBER;
+    for (const message of ready.messages) {
+      if (message.kind === 'read-index-response' && message.to !== timesTold) {
+        timesTold = message.to;
+        this.outbox.add(message.to, { kind: 'times', ...this.leaderTimes });
+      }
+      this.outbox.add(message.to, message);
+    }
+    if (ready.append !== undefined) this.#appender.append(ready.append);
+    if (ready.committed.length > 0) this.applier.push(ready.committed);
+    for (const state of ready.readStates) this.reader.state(state, this.leaderTimes);
+    for (const context of ready.readsDropped) this.reader.drop(context);
+    for (const member of ready.snapshotsNeeded) {
+      if (this.snapshots === undefined) this.raft.reportSnapshot(member, false);
+      else this.snapshots.needed(member);
+    }
+    if (ready.soft === undefined) return;
+    if (ready.soft.leader !== NO_MEMBER) this.reader.retry();
+  }
+
+  #handOver(reason: string): void {
+    if (this.raft.status().transferTarget !== NO_MEMBER) return;
+    this.options.mark?.('hand-over');
+    this.options.log?.(`leadership is handed over: ${reason}`);
+    this.transfers.begin(undefined, this.nowMs + this.settings.electionMs, () => {});
+  }
+
+  #flush(nowMs: number): void {
+    if (this.#gossip.size > 0) {
+      for (const [door, payload] of this.#gossip) {
+        for (const to of this.#links.keys()) this.outbox.add(to, { kind: 'gossip', door, payload });
+      }
+      this.#gossip.clear();
+    }
+    const quorum = this.quorumLive;
+    const wallMs = this.options.clock.wallMs();
+    this.outbox.flush(
+      (to) => this.contact.sample(to, nowMs, wallMs, quorum),
+      (to) => this.raft.reportUnreachable(to),
+    );
+  }
+
+  #wallMs(nowMs: number): number {
+    return this.contact.medianWallMs(nowMs, this.options.clock.wallMs());
+  }
+
+  // ---- membership --------------------------------------------------------------------------
+
+  #configured(change: Uint8Array): Configuration {
+    const { decodeConfiguration } = this.options;
+    const wanted = decodeConfiguration?.(change);
+    const configuration = this.raft.applyConfiguration(
+      wanted === undefined ? undefined : { configuration: wanted },
+    );
+    this.compaction.configured(this.machine.appliedIndex, configuration);
+    this.updatePeers();
+    return configuration;
+  }
+
+  /** Links follow the replicated member records; before there are any, the given addresses. */
+  updatePeers(): void {
+    const addresses = new Map<MemberId, PeerAddress>();
+    for (const peer of this.options.peers) addresses.set(peer.id, peer);
+    for (const record of this.machine.members()) {
+      const { id } = record;
+      const address = this.options.addressOf?.(record) ?? record.peerAddress;
+      if (address !== '') addresses.set(id, { id, address });
+    }
+    const { voters, votersOutgoing, learners } = this.configuration;
+    const wanted = new Set([...voters, ...votersOutgoing, ...learners]);
+    wanted.delete(this.settings.member);
+    const peers = [...wanted].map((id) => addresses.get(id) ?? { id, address: '' });
+    this.options.network.setPeers(peers);
+  }
+
+  #sink(): DoorSink {
+    return new DoorSink({
+      member: this.settings.member,
+      forwarder: this.forwarder,
+      renewals: this.renewals,
+      subscribers: this.subscribers,
+      nowMs: () => this.nowMs,
+      expired: (incarnation) => this.expired(incarnation),
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import { BinaryFormatError, type LinkInfo, type MemberId } from '@lockstep/model';
+import type { Message, Raft } from '@lockstep/raft';
+import { decodeFrame, type PeerMessage, type SnapshotMessage } from '@lockstep/transport';
+import type { Contact } from './contact.ts';
+import type { Forwarder } from './forwarder.ts';
+import type { EntryTimes, Proposer } from './proposer.ts';
+import type { Subscribers } from './subscribers.ts';
+
+export interface PeerInputOptions {
+  readonly raft: Raft;
+  readonly contact: Contact;
+  readonly forwarder: Forwarder;
+  readonly proposer: Proposer;
+  readonly subscribers: Subscribers;
+  send(to: MemberId, message: PeerMessage): void;
+  snapshot(from: MemberId, message: SnapshotMessage): void;
+  log(text: string): void;
+}
+
+interface Received {
+  readonly link: LinkInfo;
+  readonly frame: Uint8Array;
+}
+
+/** Frames from peers: queued as they come, stepped at the head of the next turn. */
+export class PeerInput {
+  readonly #options: PeerInputOptions;
+  #queue: Received[] = [];
+  #times: EntryTimes = { clusterMs: 0, wallMs: 0 };
+
+  constructor(options: PeerInputOptions) {
+    this.#options = options;
+  }
+
+  /** The leader's times as last heard, for the reads it answers. */
+  get leaderTimes(): EntryTimes {
+    return this.#times;
+  }
+
+  push(link: LinkInfo, frame: Uint8Array): void {
+    this.#queue.push({ link, frame });
+  }
+
+  step(nowMs: number): void {
+    if (this.#queue.length === 0) return;
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const { link, frame } of queue) {
+      let messages: PeerMessage[];
+      try {
+        messages = decodeFrame(frame);
+      } catch (error) {
+        if (!(error instanceof BinaryFormatError)) throw error;
+        this.#options.log(`frame of member ${link.member} is malformed: ${error.message}`);
+        continue;
+      }
+      this.#options.contact.heard(link.member, nowMs);
+      for (const message of messages) this.#one(link, message, nowMs);
+    }
+  }
+
+  #one(link: LinkInfo, message: PeerMessage, nowMs: number): void {
+    const { raft, contact, proposer, subscribers } = this.#options;
+    switch (message.kind) {
+      case 'forward':
+        this.#forward(link, message.run);
+        return;
+      case 'forward-refused':
+        this.#refused(link, message.incarnation, message.expected, nowMs);
+        return;
+      case 'renew':
+        if (raft.role === 'leader' && message.group.origin === link.member) {
+          proposer.takeRenewals(message.group);
+        }
+        return;
+      case 'clock':
+        contact.received(link.member, message, nowMs);
+        return;
+      case 'times':
+        if (raft.leader === link.member) {
+          this.#times = { clusterMs: message.clusterMs, wallMs: message.wallMs };
+        }
+        return;
+      case 'gossip':
+        subscribers.gossip(link.member, message.door, message.payload);
+        return;
+      default:
+        if (isSnapshotMessage(message)) this.#options.snapshot(link.member, message);
+        else if (message.from === link.member) raft.step(message);
+    }
+  }
+
+  #forward(link: LinkInfo, run: Parameters<Proposer['takeRun']>[1]): void {
+    const { raft, proposer, send } = this.#options;
+    const leads = raft.role === 'leader';
+    const wanted = leads ? proposer.takeRun(link, run) : 0;
+    if (leads && wanted === 0) return;
+    const { incarnation } = run;
+    send(link.member, { kind: 'forward-refused', incarnation, expected: wanted });
+  }
+
+  #refused(link: LinkInfo, incarnation: number, expected: number, nowMs: number): void {
+    const { raft, forwarder } = this.#options;
+    if (incarnation !== forwarder.incarnation || link.member !== raft.leader) return;
+    forwarder.refused(expected, nowMs);
+  }
+}
+
+function isSnapshotMessage(message: SnapshotMessage | Message): message is SnapshotMessage {
+  return message.kind.startsWith('snapshot-');
+}

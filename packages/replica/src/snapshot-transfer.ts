@@ -1,0 +1,221 @@
+import type { ImageStore, Index, MemberId } from '@lockstep/model';
+import { encodeFrame, type SnapshotBegin, type SnapshotMessage } from '@lockstep/transport';
+import type { Loop } from './loop.ts';
+import { nextImageName, type RecoveryHandlers } from './recovery.ts';
+import { SnapshotInstall } from './snapshot-install.ts';
+import { SnapshotReceiver } from './snapshot-receiver.ts';
+import { SnapshotSender } from './snapshot-sender.ts';
+
+/** A stream without progress for so many election timeouts is given up. */
+const TIMEOUT_ELECTIONS = 30;
+
+/** Both directions of state transfer: at most one stream to each follower, one into this member. */
+export class SnapshotTransfer {
+  readonly #loop: Loop;
+  readonly #handlers: RecoveryHandlers;
+  readonly #senders = new Map<MemberId, SnapshotSender>();
+  /** Followers that installed a state and do not replicate yet: the log is kept for them. */
+  readonly #settling = new Map<MemberId, { readonly index: Index; readonly untilMs: number }>();
+  #streams = 0;
+  #receiver: SnapshotReceiver | undefined;
+  #imageName = '';
+  #installing = false;
+  #askedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(loop: Loop, handlers: RecoveryHandlers) {
+    this.#loop = loop;
+    this.#handlers = handlers;
+  }
+
+  get #timeoutMs(): number {
+    return TIMEOUT_ELECTIONS * this.#loop.settings.electionMs;
+  }
+
+  /** First log entry that a stream under way still needs; Infinity when there is none. */
+  get keepFrom(): Index {
+    let index = Number.POSITIVE_INFINITY;
+    for (const sender of this.#senders.values()) index = Math.min(index, sender.index + 1);
+    for (const settling of this.#settling.values()) index = Math.min(index, settling.index + 1);
+    return index;
+  }
+
+  /** Raft, or the follower itself, wants the state streamed to it. */
+  needed(member: MemberId): void {
+    const loop = this.#loop;
+    if (this.#senders.has(member)) return;
+    const meta = loop.writer.positionWritten;
+    if (meta === undefined || !loop.isLinked(member)) {
+      loop.raft.reportSnapshot(member, false);
+      return;
+    }
+    loop.options.mark?.('snapshot stream begun');
+    loop.options.log?.(`streaming the state at ${meta.index} to member ${member}`);
+    const { snapshotChunkBytes: chunkBytes, snapshotChunksInFlight } = loop.settings;
+    const sender = new SnapshotSender(
+      {
+        to: member,
+        stream: ++this.#streams,
+        meta,
+        store: loop.writer.store,
+        chunkBytes,
+        chunksInFlight: snapshotChunksInFlight,
+        timeoutMs: this.#timeoutMs,
+        send: (message) => loop.options.network.send(member, encodeFrame([message]), 'bulk'),
+        ended: (ok, reason) => this.#sent(member, meta.index, ok, reason),
+      },
+      loop.nowMs,
+    );
+    this.#senders.set(member, sender);
+  }
+
+  #sent(member: MemberId, index: Index, ok: boolean, reason: string): void {
+    const loop = this.#loop;
+    this.#senders.delete(member);
+    loop.options.log?.(`state for member ${member}: ${reason}`);
+    if (ok) this.#settling.set(member, { index, untilMs: loop.nowMs + this.#timeoutMs });
+    loop.raft.reportSnapshot(member, ok);
+    loop.wake();
+  }
+
+  received(from: MemberId, message: SnapshotMessage): void {
+    const loop = this.#loop;
+    switch (message.kind) {
+      case 'snapshot-begin':
+        this.#begin(from, message);
+        return;
+      case 'snapshot-chunk':
+        if (this.#isCurrent(from, message.stream)) this.#receiver!.chunk(message);
+        return;
+      case 'snapshot-end':
+        if (this.#isCurrent(from, message.stream)) this.#receiver!.end(message);
+        return;
+      case 'snapshot-request':
+        if (loop.leads && message.from === from) this.needed(from);
+        return;
+    }
+    const sender = this.#senders.get(from);
+    if (message.kind === 'snapshot-failed' && this.#isCurrent(from, message.stream)) {
+      this.#receiver!.fail(`given up by the sender: ${message.reason}`);
+      return;
+    }
+    if (sender?.stream !== message.stream) return;
+    if (message.kind === 'snapshot-ack') sender.acknowledged(message.number, loop.nowMs);
+    else if (message.kind === 'snapshot-installed') sender.end(true, 'installed');
+    else sender.end(false, `refused: ${message.reason}`);
+  }
+
+  linkDown(member: MemberId): void {
+    this.#senders.get(member)?.end(false, 'link lost');
+    if (this.#receiver?.from === member) this.#receiver.fail('link lost');
+  }
+
+  tick(nowMs: number): void {
+    const loop = this.#loop;
+    for (const sender of [...this.#senders.values()]) sender.tick(nowMs);
+    this.#settle(nowMs);
+    const { leader } = loop.raft;
+    const idle = this.#receiver === undefined && !this.#installing;
+    if (!loop.imageLost || !idle || !loop.isLinked(leader)) return;
+    if (nowMs - this.#askedMs < loop.settings.electionMs) return;
+    this.#askedMs = nowMs;
+    loop.outbox.add(leader, { kind: 'snapshot-request', from: loop.settings.member });
+  }
+
+  #settle(nowMs: number): void {
+    if (this.#settling.size === 0) return;
+    const peers = new Map(this.#loop.raft.status().peers.map((peer) => [peer.id, peer.state]));
+    for (const [member, { untilMs }] of this.#settling) {
+      const state = peers.get(member);
+      if (nowMs >= untilMs || state === undefined || state === 'replicate') {
+        this.#settling.delete(member);
+      }
+    }
+  }
+
+  close(): void {
+    for (const sender of this.#senders.values()) sender.close();
+    this.#senders.clear();
+    this.#receiver = undefined;
+  }
+
+  // ---- receiving ---------------------------------------------------------------------------
+
+  #isCurrent(from: MemberId, stream: number): boolean {
+    return this.#receiver?.from === from && this.#receiver.stream === stream;
+  }
+
+  #begin(from: MemberId, message: SnapshotBegin): void {
+    const loop = this.#loop;
+    const { stream, meta } = message;
+    const refuse = (reason: string) => {
+      loop.outbox.add(from, { kind: 'snapshot-failed', stream, reason });
+    };
+    if (this.#receiver !== undefined || this.#installing) {
+      refuse('another stream is being received');
+      return;
+    }
+    if (!loop.imageLost && meta.index <= loop.machine.appliedIndex) {
+      refuse(`applied already ${loop.machine.appliedIndex}`);
+      return;
+    }
+    loop.options.mark?.('snapshot receive begun');
+    const { directory, images } = loop.options;
+    const name = nextImageName(directory.image ?? 'image-0');
+    this.#imageName = name;
+    const receiver = new SnapshotReceiver({
+      from,
+      stream,
+      meta,
+      chunksInFlight: loop.settings.snapshotChunksInFlight,
+      reply: (reply) => {
+        loop.outbox.add(from, reply);
+        loop.wake();
+      },
+      complete: (store) => this.#install(receiver, store),
+      failed: (reason, store) => this.#failed(receiver, reason, store),
+    });
+    this.#receiver = receiver;
+    images.remove(name, () => {
+      images.open(name, true, (error, store) => {
+        if (loop.stopped) return;
+        if (error !== undefined) receiver.fail(`image cannot be made: ${error.message}`);
+        else receiver.opened(store);
+      });
+    });
+  }
+
+  #install(receiver: SnapshotReceiver, store: ImageStore): void {
+    const loop = this.#loop;
+    if (loop.stopped) return;
+    const { from, stream, meta } = receiver;
+    const former = loop.options.directory.image;
+    this.#receiver = undefined;
+    this.#installing = true;
+    const install = new SnapshotInstall(loop, this.#handlers, this.#imageName, meta, (failure) => {
+      this.#installing = false;
+      if (failure !== undefined) {
+        this.#failed(receiver, failure, store);
+        return;
+      }
+      loop.outbox.add(from, { kind: 'snapshot-installed', stream, index: meta.index });
+      if (former !== undefined) loop.options.images.remove(former, () => {});
+      loop.wake();
+    });
+    install.begin(store);
+  }
+
+  #failed(receiver: SnapshotReceiver, reason: string, store: ImageStore | undefined): void {
+    const loop = this.#loop;
+    if (loop.stopped) return;
+    const { from, stream } = receiver;
+    loop.options.log?.(`state from member ${from} not installed: ${reason}`);
+    loop.outbox.add(from, { kind: 'snapshot-failed', stream, reason });
+    loop.wake();
+    const name = this.#imageName;
+    const over = () => {
+      if (this.#receiver === receiver) this.#receiver = undefined;
+    };
+    if (store === undefined) over();
+    else store.close(() => loop.options.images.remove(name, over));
+  }
+}
