@@ -5,6 +5,7 @@ import {
   encodeEntry,
   type Incarnation,
   type LeaseHandle,
+  LeaseKind,
   LIMITS,
   LockstepError,
   type MemberId,
@@ -14,12 +15,14 @@ import {
   type Sequence,
   type Timer,
 } from '@lockstep/model';
-import type {
-  ApplySink,
-  CommandOutcome,
-  HistoryReference,
-  LiveRecord,
-  StateMachine,
+import {
+  type ApplySink,
+  type CommandOutcome,
+  encodeHello,
+  FEATURE_LEVEL,
+  type HistoryReference,
+  type LiveRecord,
+  type StateMachine,
 } from '@lockstep/state-machine';
 import type {
   BarrierWaiter,
@@ -30,6 +33,7 @@ import type {
   ReplicaStatus,
 } from './contract.ts';
 import type { LocalImage } from './local-image.ts';
+import { NO_TICKET } from './member-lease.ts';
 import { PendingCommands } from './pending-commands.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -41,7 +45,7 @@ export interface LocalReplicaOptions {
   readonly image?: LocalImage;
   readonly member?: MemberId;
   readonly incarnation?: Incarnation;
-  /** Encoded `hello` that opens the incarnation; submitted before anything else. */
+  /** Encoded `hello` that opens the incarnation; left out: one without addresses is made. */
   readonly hello?: Uint8Array;
   /** True: nothing is applied until `step()`; for tests that look between turns. */
   readonly manual?: boolean;
@@ -110,14 +114,13 @@ class LocalMember implements LocalReplica, ApplySink {
   constructor(options: LocalReplicaOptions) {
     this.#options = options;
     this.member = options.member ?? 1;
-    this.incarnation = options.incarnation ?? 1;
     this.state = options.stateMachine;
+    const record = this.state.members().find(({ id }) => id === this.member);
+    this.incarnation = options.incarnation ?? (record?.incarnation ?? 0) + 1;
     this.#startMs = options.clock.monotonicMs();
     this.#startTime = options.stateMachine.time;
-    if (options.hello !== undefined) {
-      this.#pending.push(options.hello, undefined, 0);
-      this.step();
-    }
+    this.#pending.push(options.hello ?? this.#hello(), undefined, 0);
+    this.step();
   }
 
   submit(command: Uint8Array, waiter?: CommandWaiter): Sequence {
@@ -284,7 +287,8 @@ class LocalMember implements LocalReplica, ApplySink {
     this.#pending.shift().waiter?.applied(outcome);
   }
 
-  renewed(_group: RenewalGroup, alive: readonly boolean[]): void {
+  renewed(group: RenewalGroup, alive: readonly boolean[]): void {
+    if (group.ticket === NO_TICKET) return;
     const renewing = this.#renewing;
     this.#renewing = [];
     renewing.forEach(({ waiter }, i) => {
@@ -293,6 +297,19 @@ class LocalMember implements LocalReplica, ApplySink {
   }
 
   // ---- inside -----------------------------------------------------------------------------
+
+  #hello(): Uint8Array {
+    const { member, incarnation } = this;
+    return encodeHello({
+      member,
+      incarnation,
+      name: '',
+      version: 'local',
+      featureLevel: FEATURE_LEVEL,
+      dataDirectory: 'local',
+      addresses: {},
+    });
+  }
 
   #refuse(waiter: CommandWaiter | undefined, error: LockstepError): Sequence {
     if (waiter !== undefined) this.#options.scheduler.post(() => waiter.failed(error));
@@ -319,7 +336,7 @@ class LocalMember implements LocalReplica, ApplySink {
   #apply(): void {
     const { clusterMs: time, wallMs: wall } = this.#times();
     const run = this.#takeRun();
-    const renewals = this.#takeRenewals();
+    const renewals = [...this.#takeRenewals(), ...this.#ownLease()];
     const runs = run.commands.length > 0 ? [run] : [];
     const kind = EntryKind.Commands;
     const bytes = encodeEntry({ kind, time, wall, renewals, runs });
@@ -352,6 +369,14 @@ class LocalMember implements LocalReplica, ApplySink {
     const leases = this.#renewing.map(({ lease }) => lease);
     const { member: origin, incarnation } = this;
     return [{ origin, incarnation, ticket: ++this.#ticket, leases }];
+  }
+
+  /** The member's own lease never ends: renewals come before expiry in an entry. */
+  #ownLease(): RenewalGroup[] {
+    const lease = this.state.leaseById(LeaseKind.Member, BigInt(this.member));
+    if (lease === undefined) return [];
+    const { member: origin, incarnation } = this;
+    return [{ origin, incarnation, ticket: NO_TICKET, leases: [lease.handle] }];
   }
 
   /** As an idle leader: an empty entry when the earliest deadline has passed. */

@@ -1,4 +1,5 @@
 import { utf8Bytes } from '@lockstep/model';
+import { createStateMachine, encodeSetOption } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
 import { createLocalReplica, LocalImage } from '../src/index.ts';
 import { JournalMachine } from './journal-machine.ts';
@@ -77,5 +78,36 @@ describe('a local replica', () => {
     expect(machine.applied).toEqual(['1:hello']);
     replica.step();
     expect(machine.applied).toEqual(['1:hello', '1:a']);
+  });
+
+  it('keeps its incarnation alive on the real state machine however long it idles', () => {
+    const world = new VirtualTime();
+    const image = new LocalImage();
+    const machine = createStateMachine({
+      extensions: [],
+      image,
+      bootstrap: {
+        clusterId: 1n,
+        members: [{ id: 1, name: 'one', etcdId: 1n, peerAddress: '' }],
+        options: {},
+        electionTimeoutMs: 1000,
+      },
+    });
+    const replica = createLocalReplica({
+      stateMachine: machine,
+      image,
+      clock: world,
+      scheduler: world,
+    });
+    world.advance(60_000);
+    const outcomes: unknown[] = [];
+    replica.submit(encodeSetOption('lock-barging', 'yes'), {
+      applied: (outcome) => outcomes.push(outcome),
+      failed: (error) => outcomes.push(error),
+    });
+    world.settle();
+    expect(outcomes).toMatchObject([{ kind: 'done' }]);
+    expect(machine.members()[0]!.incarnation).toBe(1);
+    replica.close();
   });
 });
