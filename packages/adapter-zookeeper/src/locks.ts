@@ -9,8 +9,9 @@ interface Contender {
   readonly lease: Lease;
 }
 
-/** A sequence number at the end of a name, as the server puts it there. */
-const SEQUENCE = /-?\d{10}$/;
+/** A sequence number at the end of a name. A dash before it belongs to the client's prefix: after
+ * two thousand million nodes below one parent numbers turn negative and this view is wrong. */
+const SEQUENCE = /\d{10}$/;
 
 /**
  * Locks that client-side recipes hold (design §9): the ephemeral sequential children of one parent
