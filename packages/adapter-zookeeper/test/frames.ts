@@ -101,7 +101,8 @@ export function readStat(reader: JuteReader): Stat {
   };
 }
 
-type Body = (frames: FrameWriter) => void;
+export type Body = (frames: FrameWriter) => void;
+export type MultiOperation = readonly [type: number, body: Body];
 
 const text = (value: string | null): Uint8Array | null =>
   value === null ? null : Buffer.from(value);
@@ -164,7 +165,7 @@ export const body = {
       frames.int(0).string(scheme).buffer(Buffer.from(credentials));
     },
   multi:
-    (...operations: readonly (readonly [type: number, body: Body])[]): Body =>
+    (...operations: readonly MultiOperation[]): Body =>
     (frames) => {
       for (const [type, write] of operations) {
         frames.int(type).bool(false).int(-1);

@@ -3,7 +3,7 @@ import { digestIdentity } from '../src/authentication.ts';
 import { listZookeeperLocks } from '../src/locks.ts';
 import { OpCode, Xid } from '../src/opcodes.ts';
 import { type Client, DoorWorld, summary } from './door-world.ts';
-import { body, OPEN, readMulti, readStat } from './frames.ts';
+import { body, type MultiOperation, OPEN, readMulti, readStat } from './frames.ts';
 
 let world: DoorWorld;
 let client: Client;
@@ -152,7 +152,7 @@ describe('delete, setData, setACL', () => {
 });
 
 describe('multi', () => {
-  const multi = (...operations: Parameters<typeof body.multi>) => {
+  const multi = (...operations: readonly MultiOperation[]) => {
     const reply = client.ask(OpCode.Multi, body.multi(...operations));
     expect(reply.error).toBe(0);
     return readMulti(reply.body);
