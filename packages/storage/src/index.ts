@@ -1,5 +1,11 @@
 export * from './contract.ts';
+export { type ImageFixture, runImageStoreSuite } from './image-store-suite.ts';
+export { LevelImageDirectory, type LevelOptions } from './level-image-directory.ts';
+export { LevelImageStore } from './level-image-store.ts';
+export type { LogFixture, TestFramework } from './log-driver.ts';
+export { runLogStoreSuite } from './log-store-suite.ts';
 export { type FileOperation, MemoryDisk, MemoryFileSystem } from './memory-file-system.ts';
 export { MemoryImageDirectory, MemoryImageDisk, MemoryImageStore } from './memory-image-store.ts';
 export { MemoryLogContents, openMemoryLog } from './memory-log-store.ts';
+export { NodeFileSystem } from './node-file-system.ts';
 export { openWal, type WalOptions } from './wal/open-wal.ts';
