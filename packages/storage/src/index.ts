@@ -1,7 +1,10 @@
 export * from './contract.ts';
+export { DataDirectory, type DataIdentity } from './data-directory.ts';
+export { lockDirectory } from './directory-lock.ts';
 export { type ImageFixture, runImageStoreSuite } from './image-store-suite.ts';
 export { LevelImageDirectory, type LevelOptions } from './level-image-directory.ts';
 export { LevelImageStore } from './level-image-store.ts';
+export { openLevelLog } from './level-log.ts';
 export type { LogFixture, TestFramework } from './log-driver.ts';
 export { runLogStoreSuite } from './log-store-suite.ts';
 export { type FileOperation, MemoryDisk, MemoryFileSystem } from './memory-file-system.ts';

@@ -1,6 +1,6 @@
 import type { FileError, Index, Term } from '@lockstep/model';
 import type { AppendTask, Entry, HardState } from '@lockstep/raft';
-import type { LogState, LogStore } from '../src/contract.ts';
+import type { LogIdentity, LogState, LogStore, OpenLog } from '../src/contract.ts';
 import { TEST_CONFIGURATION, TEST_IDENTITY, testEntries } from '../src/log-driver.ts';
 import type { MemoryDisk } from '../src/memory-file-system.ts';
 import { openWal, type WalOptions } from '../src/wal/open-wal.ts';
@@ -48,6 +48,7 @@ export class CrashWorld {
   log: LogStore | undefined;
   acknowledged = 0;
   failure: FileError | undefined;
+  readonly spaceReports: boolean[] = [];
   readonly states: ModelState[] = [EMPTY];
   readonly basesAsked: Index[] = [0];
   #sequence = 0;
@@ -66,6 +67,15 @@ export class CrashWorld {
       error: undefined,
     };
     this.log = undefined;
+    this.openAs(TEST_IDENTITY, (error, log, state) => {
+      result.error = error;
+      result.state = state;
+      if (error === undefined) this.log = log;
+    });
+    return result;
+  }
+
+  openAs(identity: LogIdentity, done: Parameters<OpenLog>[3]): void {
     const wal = openWal(this.disk.mount(), {
       scheduler: this.turns,
       clock: this.turns,
@@ -76,14 +86,9 @@ export class CrashWorld {
         this.failure = error;
       },
       available: () => {},
-      space: () => {},
+      space: (outOfSpace: boolean) => void this.spaceReports.push(outOfSpace),
     };
-    wal(TEST_IDENTITY, TEST_CONFIGURATION, handlers, (error, log, state) => {
-      result.error = error;
-      result.state = state;
-      if (error === undefined) this.log = log;
-    });
-    return result;
+    wal(identity, TEST_CONFIGURATION, handlers, done);
   }
 
   append(part: Partial<AppendTask>): void {

@@ -17,9 +17,12 @@ interface OpenSegment {
   crc: number;
 }
 
-/** Bytes a segment must have for a record whose body is about this long. */
+/** Marks and padding depend on where a record begins; it may grow by this much when moved. */
+const PLACEMENT_BYTES_MAX = 64;
+
+/** Bytes a segment must have to hold a record that was this long somewhere else. */
 export function segmentBytesFor(recordBytes: number): number {
-  return Math.ceil((HEADER_BYTES + recordBytes) / 4096 + 1) * 4096;
+  return Math.ceil((HEADER_BYTES + recordBytes + PLACEMENT_BYTES_MAX) / 4096) * 4096;
 }
 
 /** The end of the log: one record is written and synced at a time. */
