@@ -12,6 +12,9 @@ export type Evaluate = (frame: Frame) => LuaValue;
 export type EvaluateMany = (frame: Frame) => LuaValue[];
 export type Execute = (frame: Frame) => Signal;
 
+/** Code that may yield: the generator gives what is yielded and takes what resume was given. */
+export type Suspendable<T> = (frame: Frame) => Generator<LuaValue[], T, LuaValue[]>;
+
 /** A compiled function, shared by all its closures and all runs. */
 export interface Proto {
   readonly source: string;
@@ -29,6 +32,8 @@ export interface Proto {
   /** Depth units taken while it runs: the height of its syntax tree. */
   readonly depthCost: number;
   readonly body: Execute;
+  /** The body for use in a coroutine, compiled when first asked for. */
+  readonly coroutineBody: () => Suspendable<Signal>;
 }
 
 const NO_RESULTS: LuaValue[] = [];

@@ -1,13 +1,16 @@
-import { type EvaluateMany, type Execute, TAIL_CALL } from './closure.ts';
+import { type EvaluateMany, type Execute, LuaClosure, TAIL_CALL } from './closure.ts';
 import { type Compiler, describe } from './compiler.ts';
 import type { Frame } from './frame.ts';
 import { index } from './operations.ts';
-import type { CallExpression, Expression } from './syntax-tree.ts';
+import type { CallExpression } from './syntax-tree.ts';
 import { LuaTable } from './table.ts';
 import { LuaFunction, type LuaValue } from './value.ts';
 
-/** What a call is about to do: the function found, its arguments evaluated. */
-export type PrepareCall = (frame: Frame) => LuaFunction;
+/** A call about to happen: the function found, its arguments evaluated. */
+export interface PreparedCall {
+  readonly target: LuaFunction;
+  readonly values: LuaValue[];
+}
 
 /** Compiles a call to all its results. */
 export function compileCall(c: Compiler, tree: CallExpression): EvaluateMany {
@@ -26,7 +29,7 @@ export function compileCall(c: Compiler, tree: CallExpression): EvaluateMany {
     };
   }
   const callee = c.expression(tree.target);
-  const name = describeCallee(tree.target);
+  const name = describe(tree.target);
   return (frame) => {
     const target = callee(frame);
     const values = args(frame);
@@ -53,24 +56,13 @@ export function compileMethod(
   };
 }
 
-export function describeCallee(tree: Expression): string {
-  return describe(tree);
-}
-
-/**
- * Compiles `return f(…)`. A Lua callee is left to whoever called this function, so that its
- * frame is gone first; a library function runs here, where it still has a line number.
- */
-export function compileTailCall(
-  c: Compiler,
-  tree: CallExpression,
-  isLuaClosure: (target: LuaFunction) => boolean,
-): Execute {
+/** Compiles everything of a call but the call itself; `frame.site` is left at it. */
+export function compilePrepare(c: Compiler, tree: CallExpression): (frame: Frame) => PreparedCall {
   const { site, method } = tree;
   const args = c.list(tree.args);
   const find = method === null ? null : compileMethod(c, tree, method);
   const callee = method === null ? c.expression(tree.target) : null;
-  const name = method === null ? describeCallee(tree.target) : `method '${method}'`;
+  const name = method === null ? describe(tree.target) : `method '${method}'`;
   return (frame) => {
     let target: LuaValue;
     let values: LuaValue[];
@@ -82,11 +74,23 @@ export function compileTailCall(
       target = callee?.(frame);
       values = args(frame);
     }
-    const state = frame.state;
     frame.site = site;
-    const callable = target instanceof LuaFunction ? target : state.callable(target, values, name);
-    if (!isLuaClosure(callable)) return callable.call(values, state);
-    state.tailFunction = callable;
+    if (target instanceof LuaFunction) return { target, values };
+    return { target: frame.state.callable(target, values, name), values };
+  };
+}
+
+/**
+ * Compiles `return f(…)`. A Lua callee is left to whoever called this function, so that its
+ * frame is gone first; a library function runs here, where it still has a line number.
+ */
+export function compileTailCall(c: Compiler, tree: CallExpression): Execute {
+  const prepare = compilePrepare(c, tree);
+  return (frame) => {
+    const { target, values } = prepare(frame);
+    const state = frame.state;
+    if (!(target instanceof LuaClosure)) return target.call(values, state);
+    state.tailFunction = target;
     state.tailArguments = values;
     return TAIL_CALL;
   };

@@ -7,6 +7,9 @@ import type { Expression, FunctionTree, TableExpression } from './syntax-tree.ts
 import { LuaTable } from './table.ts';
 import type { LuaValue } from './value.ts';
 
+// Stack the compiler takes for each level of a function's tree, in the units of LuaState.
+const COMPILE_DEPTH = 3;
+
 const NO_VALUES: LuaValue[] = [];
 
 /** Compiles an expression that gives one value. Calls are compiled by `compile-call.ts`. */
@@ -45,6 +48,11 @@ export function compileExpression(c: Compiler, tree: Expression): Evaluate {
       return compileTable(c, tree);
     case 'paren':
       return c.expression(tree.inner);
+    case 'temporary': {
+      const at = tree.index;
+      if (tree.isList) return (frame) => (frame.temporaries[at] as LuaValue[])[0];
+      return (frame) => frame.temporaries[at] as LuaValue;
+    }
   }
 }
 
@@ -130,24 +138,44 @@ function compileIndex(c: Compiler, tree: Extract<Expression, { kind: 'index' }>)
 }
 
 function compileTable(c: Compiler, tree: TableExpression): Evaluate {
-  const site = tree.site;
-  const positional = c.list(tree.positional);
-  const keyed = tree.keyed.map(({ key, value }) => [c.expression(key), c.expression(value)]);
-  if (tree.positional.length === 0 && keyed.length === 0) {
+  const { fields } = tree;
+  if (fields.length === 0) {
     return (frame) => {
       frame.state.allocate(TABLE_BYTES);
       return new LuaTable();
     };
   }
+  if (fields.some(({ key }) => key !== null)) return compileMixedTable(c, tree);
+  const list = c.list(fields.map(({ value }) => value));
   return (frame) => {
-    const state = frame.state;
+    const values = list(frame);
+    frame.state.allocate(TABLE_BYTES + values.length * SLOT_BYTES);
+    return LuaTable.fromArray(values);
+  };
+}
+
+// Fields are evaluated in source order; only a last positional one gives all its values.
+function compileMixedTable(c: Compiler, { fields, site }: TableExpression): Evaluate {
+  const last = fields.at(-1);
+  const tail = last?.key === null && isMultiple(last.value) ? c.many(last.value) : null;
+  const heads = (tail === null ? fields : fields.slice(0, -1)).map(({ key, value }) => ({
+    key: key === null ? null : c.expression(key),
+    value: c.expression(value),
+  }));
+  return (frame) => {
+    const { state } = frame;
     const table = new LuaTable();
-    frame.site = site;
-    for (const [key, value] of keyed as [Evaluate, Evaluate][]) {
-      rawSet(state, table, key(frame), value(frame));
-      frame.site = site;
+    const values: LuaValue[] = [];
+    for (const { key, value } of heads) {
+      if (key === null) values.push(value(frame));
+      else {
+        const at = key(frame);
+        const stored = value(frame);
+        frame.site = site;
+        rawSet(state, table, at, stored);
+      }
     }
-    const values = positional(frame);
+    if (tail !== null) for (const value of tail(frame)) values.push(value);
     state.allocate(TABLE_BYTES + values.length * SLOT_BYTES);
     placePositional(table, values);
     return table;
@@ -156,12 +184,10 @@ function compileTable(c: Compiler, tree: TableExpression): Evaluate {
 
 // Positional values come after keyed ones of the same key, as in C Lua's bulk store.
 function placePositional(table: LuaTable, values: LuaValue[]): void {
-  if (table.slotCount === 0) {
-    table.array = values;
-    return;
-  }
-  for (let i = 1; i <= values.length; i++) table.set(i, values[i - 1]);
-  if (values.length > 0 && table.array.length === 0) table.array = values;
+  if (values.length === 0) return;
+  for (const [i] of values.entries()) table.set(i + 1, undefined);
+  table.array = values;
+  table.absorb();
 }
 
 /** Compiles the making of a closure; the function's own code is compiled on first use. */
@@ -170,7 +196,13 @@ export function compileFunction(c: Compiler, tree: FunctionTree): (frame: Frame)
     source.from === 'local' ? source.variable.slot : -1 - source.index,
   );
   let proto: Proto | null = null;
+  const site = { line: tree.line };
+  const compileDepth = tree.height * COMPILE_DEPTH;
   return (frame) => {
+    // Checked on every run, compiled or not: whether it fits must not depend on the cache.
+    frame.site = site;
+    frame.state.enter(compileDepth);
+    frame.state.depth -= compileDepth;
     if (proto === null) proto = c.proto(tree);
     const upvalues: Cell[] = [];
     frame.state.allocate(TABLE_BYTES + sources.length * 8);

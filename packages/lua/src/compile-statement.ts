@@ -1,4 +1,4 @@
-import { BREAK, type Evaluate, type Execute, LuaClosure, type Signal } from './closure.ts';
+import { BREAK, type Evaluate, type Execute, type Signal } from './closure.ts';
 import { compileTailCall } from './compile-call.ts';
 import { compileFunction, storeVariable } from './compile-expression.ts';
 import { compileLoop } from './compile-loop.ts';
@@ -7,7 +7,7 @@ import type { Cell, Frame } from './frame.ts';
 import { setIndex } from './operations.ts';
 import type { Block, Expression, Statement } from './syntax-tree.ts';
 import { LuaTable } from './table.ts';
-import type { LuaFunction, LuaValue } from './value.ts';
+import type { LuaValue } from './value.ts';
 
 const NO_VALUES: LuaValue[] = [];
 
@@ -35,7 +35,8 @@ export function compileBlock(c: Compiler, block: Block): Execute {
   }
 }
 
-function compileStatement(c: Compiler, tree: Statement): Execute {
+/** Compiles one statement. */
+export function compileStatement(c: Compiler, tree: Statement): Execute {
   switch (tree.kind) {
     case 'local':
       return compileLocal(c, tree);
@@ -101,13 +102,9 @@ function compileReturn(c: Compiler, values: readonly Expression[]): Execute {
   const [only] = values;
   if (only === undefined) return () => NO_VALUES;
   if (values.length === 1 && only.kind === 'call') {
-    return compileTailCall(c, only, isLuaClosure);
+    return compileTailCall(c, only);
   }
   return c.list(values) as (frame: Frame) => Signal;
-}
-
-function isLuaClosure(target: LuaFunction): boolean {
-  return target instanceof LuaClosure;
 }
 
 function compileLocal(c: Compiler, tree: Extract<Statement, { kind: 'local' }>): Execute {
@@ -132,13 +129,13 @@ function compileLocal(c: Compiler, tree: Extract<Statement, { kind: 'local' }>):
 type Store = (frame: Frame, value: LuaValue, object: LuaValue, key: LuaValue) => void;
 
 /** How to assign to a target: what to evaluate beforehand, and the store itself. */
-export interface Target {
+interface Target {
   readonly object: Evaluate | null;
   readonly key: Evaluate | null;
   readonly store: Store;
 }
 
-export function compileTarget(c: Compiler, tree: Expression): Target {
+function compileTarget(c: Compiler, tree: Expression): Target {
   switch (tree.kind) {
     case 'local': {
       const { slot, captured } = tree.variable;

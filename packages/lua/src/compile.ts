@@ -1,9 +1,11 @@
-import type { Evaluate, EvaluateMany, Execute, Proto } from './closure.ts';
+import type { Evaluate, EvaluateMany, Execute, Proto, Signal, Suspendable } from './closure.ts';
 import { compileCall } from './compile-call.ts';
+import { compileSuspendableBlock } from './compile-coroutine.ts';
 import { compileExpression, compileList, compileVarargs } from './compile-expression.ts';
 import { compileBlock } from './compile-statement.ts';
-import { type Compiler, isMultiple } from './compiler.ts';
+import type { Compiler } from './compiler.ts';
 import type { Block, Expression, FunctionTree } from './syntax-tree.ts';
+import type { LuaValue } from './value.ts';
 
 // What a call itself takes of the host's stack besides its syntax tree.
 const CALL_HEIGHT = 4;
@@ -15,7 +17,11 @@ class ClosureCompiler implements Compiler {
 
   many(tree: Expression): EvaluateMany {
     if (tree.kind === 'call') return compileCall(this, tree);
-    if (isMultiple(tree)) return compileVarargs();
+    if (tree.kind === 'vararg') return compileVarargs();
+    if (tree.kind === 'temporary' && tree.isList) {
+      const at = tree.index;
+      return (frame) => frame.temporaries[at] as LuaValue[];
+    }
     const one = compileExpression(this, tree);
     return (frame) => [one(frame)];
   }
@@ -30,6 +36,7 @@ class ClosureCompiler implements Compiler {
 
   proto(tree: FunctionTree): Proto {
     const { argVariable } = tree;
+    let suspendable: Suspendable<Signal> | null = null;
     return {
       source: tree.source,
       parameterCount: tree.parameters.length,
@@ -41,6 +48,10 @@ class ClosureCompiler implements Compiler {
       weight: tree.weight,
       depthCost: tree.height + CALL_HEIGHT,
       body: this.block(tree.body),
+      coroutineBody: () => {
+        if (suspendable === null) suspendable = compileSuspendableBlock(this, tree.body);
+        return suspendable;
+      },
     };
   }
 }

@@ -15,7 +15,10 @@ export interface Compiler {
 
 /** True for the expressions that can give any number of values. */
 export function isMultiple(tree: Expression | undefined): boolean {
-  return tree !== undefined && (tree.kind === 'call' || tree.kind === 'vararg');
+  if (tree === undefined) return false;
+  return (
+    tree.kind === 'call' || tree.kind === 'vararg' || (tree.kind === 'temporary' && tree.isList)
+  );
 }
 
 /** How error messages name an operand, like `local 'x'`; empty when it has no name. */
@@ -33,6 +36,8 @@ export function describe(tree: Expression): string {
         : "field '?'";
     case 'paren':
       return describe(tree.inner);
+    case 'temporary':
+      return describe(tree.original);
     default:
       return '';
   }

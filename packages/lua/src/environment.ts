@@ -1,8 +1,13 @@
 import { type LibraryFunctions, makeLibrary, protect } from './library.ts';
-import { baseFunctions } from './library-base.ts';
+import { baseFunctions, redisProtectedCall } from './library-base.ts';
+import { makeBitLibrary } from './library-bit.ts';
+import { makeCjsonLibrary } from './library-cjson.ts';
+import { makeCmsgpackLibrary } from './library-cmsgpack.ts';
+import { makeCoroutineLibrary } from './library-coroutine.ts';
 import { environmentFunctions, loadFunctions } from './library-load.ts';
 import { mathConstants, mathFunctions } from './library-math.ts';
 import { stringFunctions } from './library-string.ts';
+import { makeStructLibrary } from './library-struct.ts';
 import { tableFunctions } from './library-table.ts';
 import { LuaTable } from './table.ts';
 import { type LuaValue, NativeFunction } from './value.ts';
@@ -14,8 +19,8 @@ export interface EnvironmentOptions {
   /** Names whose values each run brings, for instance `KEYS` and `ARGV`. */
   readonly variables?: readonly string[];
   /**
-   * True (the default): as in Redis, all tables are readonly, reading an unknown global raises
-   * and getfenv, setfenv are absent. Such an environment serves any number of runs. False: plain
+   * True (the default): as in Redis, all tables are readonly, reading an unknown global
+   * raises, pcall answers an error table's `err` and getfenv, setfenv are absent. Such an environment serves any number of runs. False: plain
    * 5.1; what one run writes the next sees, so make one for each run.
    */
   readonly isProtected?: boolean;
@@ -38,8 +43,13 @@ export class Environment {
     if (!isProtected) addFunctions(globals, environmentFunctions);
     const string = makeLibrary(stringFunctions);
     globals.set('string', string);
+    globals.set('coroutine', makeCoroutineLibrary());
     globals.set('table', makeLibrary(tableFunctions));
     globals.set('math', makeLibrary(mathFunctions, mathConstants));
+    globals.set('cjson', makeCjsonLibrary());
+    globals.set('cmsgpack', makeCmsgpackLibrary());
+    globals.set('bit', makeBitLibrary());
+    globals.set('struct', makeStructLibrary());
     for (const [name, value] of Object.entries(options.globals ?? {})) globals.set(name, value);
     globals.set('_VERSION', 'Lua 5.1');
     globals.set('_G', globals);
@@ -50,6 +60,7 @@ export class Environment {
   }
 
   private protect(): void {
+    this.globals.set('pcall', new NativeFunction('pcall', redisProtectedCall));
     this.globals.metatable = LuaTable.fromObject({
       __index: new NativeFunction('__index', (args, state) => {
         const name = typeof args[1] === 'string' ? args[1] : '?';

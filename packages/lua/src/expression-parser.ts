@@ -11,7 +11,7 @@ import type { TokenStream } from './token-stream.ts';
 import type { ByteString } from './value.ts';
 
 // Operator chains such as a+b+c grow the tree without nesting in the source.
-const HEIGHT_MAX = 220;
+const HEIGHT_MAX = 240;
 const UNARY_PRIORITY = 8;
 
 // Left and right binding power; right below left means right associative.
@@ -224,7 +224,14 @@ export class ExpressionParser {
     const args = this.parseArguments(line);
     const name = method ?? calleeName(target);
     const site: Site = { line, name, isMethod: method !== null };
-    return { kind: 'call', target, method, args, site, height: this.growAll([target, ...args]) };
+    return {
+      kind: 'call',
+      target,
+      method,
+      args,
+      site,
+      height: this.growAll([target, ...args]) + 1,
+    };
   }
 
   private parseArguments(line: number): Expression[] {
@@ -248,8 +255,7 @@ export class ExpressionParser {
   private parseTable(): TableExpression {
     const tokens = this.tokens;
     const line = tokens.line;
-    const positional: Expression[] = [];
-    const keyed: { key: Expression; value: Expression }[] = [];
+    const fields: { key: Expression | null; value: Expression }[] = [];
     const parts: Expression[] = [];
     tokens.expect('{');
     while (tokens.token.type !== '}') {
@@ -260,11 +266,8 @@ export class ExpressionParser {
       }
       if (key !== null) tokens.expect('=');
       const value = this.parse();
-      if (key === null) positional.push(value);
-      else {
-        keyed.push({ key, value });
-        parts.push(key);
-      }
+      fields.push({ key, value });
+      if (key !== null) parts.push(key);
       parts.push(value);
       if (!tokens.accept(',') && !tokens.accept(';')) break;
     }
@@ -272,7 +275,7 @@ export class ExpressionParser {
     const site = { line };
     let height = 0;
     for (const part of parts) height = Math.max(height, this.grow(part));
-    return { kind: 'table', positional, keyed, site, height: height + 1 };
+    return { kind: 'table', fields, site, height: height + 1 };
   }
 }
 

@@ -21,6 +21,8 @@ export class Cell {
   }
 }
 
+const NO_TEMPORARIES: LuaValue[] = [];
+
 /**
  * One activation of a Lua function, or (closure null) a marker for a library function that
  * calls back, so that error levels count as in C Lua.
@@ -33,6 +35,8 @@ export class Frame {
   readonly slots: (LuaValue | Cell)[];
   readonly upvalues: Cell[];
   varargs: LuaValue[] | undefined;
+  /** Operands computed before an operation that runs without a chance to yield in between. */
+  temporaries: (LuaValue | LuaValue[])[] = NO_TEMPORARIES;
   /** Where this activation stands; written before anything that can raise. */
   site: Site = NOWHERE;
   /** Entered by a tail call: its caller's level has no position. */

@@ -120,6 +120,7 @@ export const baseFunctions: LibraryFunctions = {
     // Memory is the host's business; what a member has in use must not reach a script.
     return [0];
   },
+  gcinfo: () => [0, 0],
   error: (args, state) => {
     const level = optionalInteger(state, args, 2, 1);
     const value = args[0];
@@ -185,6 +186,23 @@ export const baseFunctions: LibraryFunctions = {
     );
   },
 };
+
+/**
+ * The pcall of Redis 7.0: an error table with a string in `err` is answered as that string, so
+ * that scripts written before errors became tables go on.
+ */
+export function redisProtectedCall(args: LuaValue[], state: LuaState): LuaValue[] {
+  checkAny(state, args, 1);
+  const [target, ...rest] = args;
+  return protectedCall(
+    state,
+    () => state.call(target, rest),
+    (value) => {
+      const text = value instanceof LuaTable ? value.getString('err') : undefined;
+      return [typeof text === 'string' || typeof text === 'number' ? text : value];
+    },
+  );
+}
 
 /** A number of a Lua call level or function argument, for getfenv and setfenv. */
 export function checkLevel(state: LuaState, args: LuaValue[]): number {

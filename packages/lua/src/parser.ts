@@ -28,7 +28,7 @@ class Parser {
   parseMain(): FunctionTree {
     const body = this.parseBlock();
     this.tokens.check('<eof>');
-    return this.finishFunction([], null, body);
+    return this.finishFunction([], null, body, 0);
   }
 
   /** Called for every function after its keyword and name. */
@@ -49,7 +49,7 @@ class Parser {
     tokens.expect(')');
     const body = this.parseBlock();
     tokens.expectMatch('end', 'function', line);
-    const tree = this.finishFunction(parameters, argVariable, body);
+    const tree = this.finishFunction(parameters, argVariable, body, line);
     this.scope = outer;
     this.expressions.scope = outer;
     return tree;
@@ -78,10 +78,12 @@ class Parser {
     parameters: readonly Variable[],
     argVariable: Variable | null,
     body: Block,
+    line: number,
   ): FunctionTree {
     const { isVararg, usesDots, upvalues, weight } = this.scope;
     return {
       source: this.name,
+      line,
       parameters,
       isVararg,
       argVariable,

@@ -37,6 +37,8 @@ export class LuaState {
   /** A pending tail call: the function here, its arguments in `tailArguments`. */
   tailFunction: LuaFunction | null = null;
   tailArguments: LuaValue[] = [];
+  /** What libraries keep for the length of a run, by library name. */
+  readonly libraryData = new Map<string, unknown>();
   private identities: Map<object, number> | null = null;
 
   constructor(
@@ -74,6 +76,13 @@ export class LuaState {
     }
   }
 
+  /** Goes into a library function that calls back, or a metamethod, or a coroutine. */
+  enterNative(units: number): void {
+    if (this.nativeDepth >= NATIVE_DEPTH_MAX) throw this.error('C stack overflow');
+    this.nativeDepth++;
+    this.enter(units);
+  }
+
   /** Calls any value from a library function, as lua_call does. */
   call(target: LuaValue, args: LuaValue[]): LuaValue[] {
     return this.asLibrary(() => this.callMeta(target, args));
@@ -90,9 +99,7 @@ export class LuaState {
 
   /** Calls any value on behalf of the running Lua function: metamethods, iterators. */
   callMeta(target: LuaValue, args: LuaValue[]): LuaValue[] {
-    if (this.nativeDepth >= NATIVE_DEPTH_MAX) throw this.error('C stack overflow');
-    this.nativeDepth++;
-    this.enter(NATIVE_DEPTH_COST);
+    this.enterNative(NATIVE_DEPTH_COST);
     const result = this.callable(target, args, '').call(args, this);
     this.depth -= NATIVE_DEPTH_COST;
     this.nativeDepth--;

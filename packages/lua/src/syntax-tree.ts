@@ -60,7 +60,20 @@ export type Expression = Node &
       }
     | TableExpression
     | { readonly kind: 'paren'; readonly inner: Expression }
+    | TemporaryExpression
   );
+
+/**
+ * A value already computed, at `index` of the frame's temporaries. The compiler for coroutines
+ * puts it in place of an expression that may yield; error messages still name the original.
+ */
+export interface TemporaryExpression extends Node {
+  readonly kind: 'temporary';
+  readonly index: number;
+  readonly original: Expression;
+  /** All values of a call, as an array. */
+  readonly isList: boolean;
+}
 
 export interface CallExpression extends Node {
   readonly kind: 'call';
@@ -73,9 +86,8 @@ export interface CallExpression extends Node {
 
 export interface TableExpression extends Node {
   readonly kind: 'table';
-  readonly positional: readonly Expression[];
-  /** `[key] = value` and `key = value` fields with the number of positional ones before each. */
-  readonly keyed: readonly { readonly key: Expression; readonly value: Expression }[];
+  /** In source order; a field without a key is positional. */
+  readonly fields: readonly { readonly key: Expression | null; readonly value: Expression }[];
   readonly site: Site;
 }
 
@@ -142,6 +154,8 @@ export type UpvalueSource =
 
 export interface FunctionTree {
   readonly source: ByteString;
+  /** Where it begins; 0 for a main chunk. */
+  readonly line: number;
   readonly parameters: readonly Variable[];
   readonly isVararg: boolean;
   readonly argVariable: Variable | null;

@@ -101,3 +101,13 @@ local t = {(function() return 1, 2 end)(), (function() return 1, 2 end)()} retur
 local t = {((function() return 1, 2 end)())} return #t
 
 local t = {} t[-0] = "z" return t[0]
+
+local n = 0 local function f() n = n + 1 return n end local t = {f(), x = f(), f(), [f()] = "k", f()} return t[1], t.x, t[2], t[3], t[4]
+
+local function f() return 1, 2 end local t = {f(), x = 1} return #t
+
+local t = {[1] = "a", "b"} return t[1], #t
+
+local t = {[2] = "y", [3] = "z", "x"} return #t, t[1], t[2], t[3]
+
+return #{n = 1, (function() return 1, 2, 3 end)()}, #{(function() end)()}, #{nil, (function() end)()}
