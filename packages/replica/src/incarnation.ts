@@ -1,5 +1,14 @@
 import type { FileError, Incarnation } from '@lockstep/model';
+import type { CommandOutcome, HelloOutcome } from '@lockstep/state-machine';
 import type { Loop } from './loop.ts';
+
+/** Why a hello is refused for good, and what to do. */
+const REFUSALS: Readonly<Record<Exclude<HelloOutcome, 'accepted' | 'old'>, string>> = {
+  'unknown-member':
+    'this member was removed from the cluster: add it again with an empty directory',
+  'other-directory': 'this member is bound to another data directory: remove it and add it again',
+  'too-old': 'this software does not support the feature level of the cluster: upgrade it',
+};
 
 /**
  * Keeps this member's incarnation alive (design §4): it opens with a `hello`; when it is void, its
@@ -21,10 +30,22 @@ export class IncarnationKeeper {
 
   hello(): void {
     const { forwarder, options } = this.#loop;
-    const command = options.hello(forwarder.incarnation);
+    const { incarnation } = forwarder;
+    const waiter = {
+      applied: (outcome: CommandOutcome) => this.#greeted(incarnation, outcome),
+      // Abandoned with everything else: the member stops, or a newer incarnation takes over.
+      failed: () => {},
+    };
     // Never given up: without it nothing of this member applies.
-    forwarder.submit(command, undefined, Number.POSITIVE_INFINITY);
+    forwarder.submit(options.hello(incarnation), waiter, Number.POSITIVE_INFINITY);
     this.#loop.wake();
+  }
+
+  #greeted(incarnation: Incarnation, outcome: CommandOutcome): void {
+    const answer = outcome.kind === 'done' ? (outcome.result as HelloOutcome) : 'old';
+    if (answer === 'accepted') return;
+    if (answer === 'old') this.#expired(incarnation);
+    else this.#loop.fatal(new Error(REFUSALS[answer]));
   }
 
   #expired(incarnation: Incarnation): void {

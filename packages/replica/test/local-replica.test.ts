@@ -1,36 +1,48 @@
-import { utf8Bytes } from '@lockstep/model';
+import { LeaseKind } from '@lockstep/model';
 import { createStateMachine, encodeSetOption } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
 import { createLocalReplica, LocalImage } from '../src/index.ts';
-import { JournalMachine } from './journal-machine.ts';
+import { journalCommand, journalExtension } from './journal-extension.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 function openLocal(manual = false) {
   const world = new VirtualTime();
-  const machine = new JournalMachine(new LocalImage());
-  const replica = createLocalReplica({
-    stateMachine: machine.asStateMachine(),
-    clock: world,
-    scheduler: world,
-    hello: utf8Bytes('hello'),
-    manual,
+  const image = new LocalImage();
+  const machine = createStateMachine({
+    extensions: [journalExtension],
+    image,
+    bootstrap: {
+      clusterId: 1n,
+      members: [{ id: 1, name: 'one', etcdId: 1n, peerAddress: '' }],
+      options: {},
+      electionTimeoutMs: 1000,
+    },
   });
-  return { world, machine, replica };
+  const ports = { clock: world, scheduler: world };
+  const replica = createLocalReplica({ stateMachine: machine, image, ...ports, manual });
+  const journal: string[] = [];
+  replica.subscribe({
+    transaction: ({ events }) => {
+      for (const event of events) if (event.kind === 'door') journal.push(String(event.payload));
+    },
+    skipped: () => {},
+  });
+  return { world, machine, replica, journal };
 }
 
 describe('a local replica', () => {
   it('applies the commands of one turn in one entry, in order, and answers each once', () => {
-    const { world, machine, replica } = openLocal();
+    const { world, machine, replica, journal } = openLocal();
     const answers: string[] = [];
     const waiter = (name: string) => ({
       applied: () => answers.push(name),
       failed: () => answers.push(`${name} failed`),
     });
-    expect(replica.submit(utf8Bytes('a'), waiter('a'))).toBe(2);
-    expect(replica.submit(utf8Bytes('b'), waiter('b'))).toBe(3);
+    expect(replica.submit(journalCommand('a'), waiter('a'))).toBe(2);
+    expect(replica.submit(journalCommand('b'), waiter('b'))).toBe(3);
     expect(answers).toEqual([]);
     world.settle();
-    expect(machine.applied).toEqual(['1:hello', '1:a', '1:b']);
+    expect(journal).toEqual(['a', 'b']);
     expect(machine.appliedIndex).toBe(2);
     expect(answers).toEqual(['a', 'b']);
   });
@@ -38,16 +50,17 @@ describe('a local replica', () => {
   it('lets a barrier through after the commands submitted before it', () => {
     const { world, replica } = openLocal();
     const order: string[] = [];
-    replica.submit(utf8Bytes('w'), { applied: () => order.push('w'), failed: () => {} });
+    replica.submit(journalCommand('w'), { applied: () => order.push('w'), failed: () => {} });
     replica.barrier({ reached: () => order.push('barrier'), failed: () => {} });
     world.settle();
     expect(order).toEqual(['w', 'barrier']);
   });
 
   it('tells of renewals whether the lease was alive', () => {
-    const { world, replica } = openLocal();
+    const { world, machine, replica } = openLocal();
+    const own = machine.leaseById(LeaseKind.Member, 1n)!;
     const alive: boolean[] = [];
-    for (const lease of [1, 2]) {
+    for (const lease of [own.handle, own.handle + 1]) {
       replica.renew(lease, { renewed: (yes) => alive.push(yes), failed: () => {} });
     }
     world.settle();
@@ -55,50 +68,33 @@ describe('a local replica', () => {
   });
 
   it('holds commands without contact and voids those whose client was told unknown', () => {
-    const { world, machine, replica } = openLocal();
+    const { world, replica, journal } = openLocal();
     replica.setContact(false);
     const codes: string[] = [];
-    replica.submit(utf8Bytes('lost'), {
+    replica.submit(journalCommand('lost'), {
       applied: () => codes.push('applied'),
       failed: (error) => codes.push(error.code),
     });
     world.settle();
     replica.failPending('UNKNOWN_OUTCOME');
     replica.setContact(true);
-    replica.submit(utf8Bytes('next'));
+    replica.submit(journalCommand('next'));
     world.settle();
     expect(codes).toEqual(['UNKNOWN_OUTCOME']);
-    expect(machine.applied).toEqual(['1:hello', '1:next']);
+    expect(journal).toEqual(['next']);
   });
 
   it('applies nothing before step when driven by hand', () => {
-    const { world, machine, replica } = openLocal(true);
-    replica.submit(utf8Bytes('a'));
+    const { world, replica, journal } = openLocal(true);
+    replica.submit(journalCommand('a'));
     world.settle();
-    expect(machine.applied).toEqual(['1:hello']);
+    expect(journal).toEqual([]);
     replica.step();
-    expect(machine.applied).toEqual(['1:hello', '1:a']);
+    expect(journal).toEqual(['a']);
   });
 
-  it('keeps its incarnation alive on the real state machine however long it idles', () => {
-    const world = new VirtualTime();
-    const image = new LocalImage();
-    const machine = createStateMachine({
-      extensions: [],
-      image,
-      bootstrap: {
-        clusterId: 1n,
-        members: [{ id: 1, name: 'one', etcdId: 1n, peerAddress: '' }],
-        options: {},
-        electionTimeoutMs: 1000,
-      },
-    });
-    const replica = createLocalReplica({
-      stateMachine: machine,
-      image,
-      clock: world,
-      scheduler: world,
-    });
+  it('keeps its incarnation alive however long it idles', () => {
+    const { world, machine, replica } = openLocal();
     world.advance(60_000);
     const outcomes: unknown[] = [];
     replica.submit(encodeSetOption('lock-barging', 'yes'), {

@@ -1,0 +1,263 @@
+import {
+  type Clock,
+  type LockstepError,
+  type MemberId,
+  type Network,
+  type Random,
+  type Scheduler,
+  toByteString,
+  utf8Bytes,
+} from '@lockstep/model';
+import {
+  createStateMachine,
+  encodeCheckHash,
+  encodeHello,
+  FEATURE_LEVEL,
+} from '@lockstep/state-machine';
+import { MemoryImageDisk, MemoryLogContents, openMemoryLog } from '@lockstep/storage';
+import { LoopbackHub } from '@lockstep/transport';
+import { type MemberReplica, openReplica, type ReplicaOptions, type Tuning } from '../src/index.ts';
+import { journalCommand, journalExtension, journalSpace } from './journal-extension.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** A small deterministic generator (mulberry32). */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const u32 = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+  const fill = (bytes: Uint8Array) => {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = u32() & 255;
+  };
+  return { u32, fill };
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly outcome: string;
+}
+
+/** One member: its disk outlives its process. */
+export class TestMember {
+  readonly id: MemberId;
+  readonly log = new MemoryLogContents();
+  readonly images: MemoryImageDisk;
+  readonly disk: { image: string | undefined; incarnation: number };
+  replica!: MemberReplica;
+  network: Network | undefined;
+  /** False once this process life is over; nothing of it runs any more. */
+  life = { alive: false };
+  /** Texts in the order this life's doors saw them. */
+  journal: string[] = [];
+  answers: Answer[] = [];
+  skipped: [number, number][] = [];
+  gossip: string[] = [];
+  marks: string[] = [];
+  fatal: Error | undefined;
+
+  constructor(id: MemberId, world: World) {
+    this.id = id;
+    this.images = new MemoryImageDisk({ random: world.random, scheduler: world.time });
+    this.disk = { image: undefined, incarnation: 0 };
+  }
+
+  /** Submits a text and notes its answer. */
+  write(text: string): void {
+    this.replica.submit(journalCommand(text), {
+      applied: (outcome) => {
+        const told = outcome.kind === 'done' ? String(outcome.result) : outcome.reason;
+        this.answers.push({ text, outcome: told });
+      },
+      failed: (error: LockstepError) => this.answers.push({ text, outcome: error.code }),
+    });
+  }
+
+  has(text: string): boolean {
+    return this.replica.state.get(journalSpace, toByteString(utf8Bytes(text))) !== undefined;
+  }
+
+  outcome(text: string): string | undefined {
+    return this.answers.find((answer) => answer.text === text)?.outcome;
+  }
+}
+
+export interface WorldOptions {
+  readonly members?: number;
+  readonly seed?: number;
+  readonly tuning?: Partial<Tuning>;
+  readonly requestTimeoutMs?: number;
+}
+
+/** Members of one cluster on virtual time, loopback network and memory disks. */
+export class World {
+  readonly time = new VirtualTime();
+  readonly random: Random;
+  readonly hub = new LoopbackHub(this.time);
+  readonly members: TestMember[] = [];
+  readonly options: WorldOptions;
+
+  constructor(options: WorldOptions = {}) {
+    this.options = options;
+    this.random = seededRandom(options.seed ?? 1);
+    const ids = Array.from({ length: options.members ?? 3 }, (_, i) => i + 1);
+    for (const id of ids) this.members.push(new TestMember(id, this));
+    for (const member of this.members) this.start(member);
+  }
+
+  get ids(): MemberId[] {
+    return this.members.map((member) => member.id);
+  }
+
+  /** The only leader that its majority follows, if there is one. */
+  get leader(): TestMember | undefined {
+    const leaders = this.members.filter(
+      (member) => member.life.alive && member.replica.status().role === 'leader',
+    );
+    return leaders.sort((a, b) => b.replica.status().term - a.replica.status().term)[0];
+  }
+
+  member(id: MemberId): TestMember {
+    return this.members[id - 1]!;
+  }
+
+  elect(): TestMember {
+    this.time.until('a leader is elected and in contact', () => {
+      const { leader } = this;
+      return leader?.replica.inContact === true && leader.replica.incarnation > 0;
+    });
+    return this.leader!;
+  }
+
+  followers(): TestMember[] {
+    const { leader } = this;
+    return this.members.filter((member) => member !== leader && member.life.alive);
+  }
+
+  /** A new process life of a member on the disk it has. */
+  start(member: TestMember): void {
+    const life = { alive: true };
+    member.life = life;
+    member.journal = [];
+    member.fatal = undefined;
+    member.disk.incarnation += 1;
+    const { incarnation } = member.disk;
+    member.network = this.hub.join(member.id, incarnation);
+    let opened: MemberReplica | undefined;
+    openReplica(this.#optionsOf(member, life, incarnation), (error, replica) => {
+      if (error !== undefined) throw new Error(`${error.message}`);
+      opened = replica;
+    });
+    this.time.until('the member is open', () => opened !== undefined, 100);
+    member.replica = opened!;
+    opened!.subscribe({
+      transaction: ({ events }) => {
+        for (const event of events) {
+          if (event.kind === 'door') member.journal.push(String(event.payload));
+        }
+      },
+      skipped: (from, to) => member.skipped.push([from, to]),
+      gossip: (from, door, payload) => {
+        member.gossip.push(`${from} ${door} ${toByteString(payload)}`);
+      },
+    });
+  }
+
+  /** kill -9: what the log acknowledged and the image was given survives. */
+  kill(member: TestMember): void {
+    member.life.alive = false;
+    member.network?.close(() => {});
+    member.images.kill();
+    // A log of an earlier life writes nothing any more.
+    member.log.life += 1;
+  }
+
+  /** Cuts a member off from all others. */
+  isolate(member: TestMember): void {
+    for (const other of this.members) if (other !== member) this.hub.cut(member.id, other.id);
+  }
+
+  rejoin(member: TestMember): void {
+    for (const other of this.members) if (other !== member) this.hub.heal(member.id, other.id);
+  }
+
+  #optionsOf(member: TestMember, life: { alive: boolean }, incarnation: number): ReplicaOptions {
+    const { time } = this;
+    const during = (callback: () => void) => () => {
+      if (life.alive) callback();
+    };
+    const clock: Clock = {
+      monotonicMs: () => time.monotonicMs(),
+      wallMs: () => time.wallMs(),
+      setTimer: (delayMs, callback) => time.setTimer(delayMs, during(callback)),
+    };
+    const scheduler: Scheduler = { post: (callback) => time.post(during(callback)) };
+    const voters = this.ids;
+    const peers = voters.map((id) => ({ id, address: `member-${id}` }));
+    const { disk } = member;
+    return {
+      identity: { cluster: '00000000000000cc', member: member.id },
+      incarnation,
+      bootstrap: { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
+      peers,
+      clock,
+      scheduler,
+      random: this.random,
+      network: member.network!,
+      openLog: openMemoryLog(scheduler, member.log),
+      images: member.images.mount(),
+      directory: {
+        get image() {
+          return disk.image;
+        },
+        nextIncarnation: (done) =>
+          scheduler.post(() => {
+            disk.incarnation += 1;
+            done(undefined, disk.incarnation);
+          }),
+        switchImage: (name, done) =>
+          scheduler.post(() => {
+            disk.image = name;
+            done(undefined);
+          }),
+      },
+      createStateMachine: (image) =>
+        createStateMachine({
+          extensions: [journalExtension],
+          image,
+          bootstrap: {
+            clusterId: 0xccn,
+            members: voters.map((id) => ({
+              id,
+              name: `n${id}`,
+              etcdId: BigInt(id),
+              peerAddress: `member-${id}`,
+            })),
+            options: {},
+            electionTimeoutMs: 1000,
+          },
+        }),
+      hello: (number) =>
+        encodeHello({
+          member: member.id,
+          incarnation: number,
+          name: `n${member.id}`,
+          version: '0.1.0',
+          featureLevel: FEATURE_LEVEL,
+          dataDirectory: `directory-${member.id}`,
+          addresses: {},
+        }),
+      hashCheck: encodeCheckHash,
+      ...(this.options.tuning === undefined ? {} : { tuning: this.options.tuning }),
+      ...(this.options.requestTimeoutMs === undefined
+        ? {}
+        : { requestTimeoutMs: this.options.requestTimeoutMs }),
+      onFatal: (error) => {
+        member.fatal = error;
+      },
+      mark: (name) => member.marks.push(name),
+    };
+  }
+}
