@@ -5,26 +5,44 @@ import { becomeFollower } from './follower.ts';
 import { becomeLeader } from './leader.ts';
 import { quorumVote } from './quorum.ts';
 
-export type CampaignKind = 'pre-vote' | 'election' | 'transfer';
+export type CampaignKind = 'pre-vote' | 'last-resort' | 'transfer';
+
+/** Election timeouts without a leader after which also a member that is no voter campaigns. */
+const LAST_RESORT_TIMEOUTS = 4;
 
 /**
- * Starts a round of an election, if this member may lead: it is a voter, its log is whole, and it
- * knows the newest committed configuration (reference §3.3).
+ * The election timer ran out. A voter campaigns at once. Another member does so only when nobody
+ * else has led for long: it may hold the newest log because it was a voter a moment ago, while the
+ * others do not know yet that they may elect without it (M-9). A quorum of voters has to elect it
+ * all the same, and it hands over to one of them.
+ */
+export function electionTimeout(core: Core): void {
+  const { electionElapsed, electionTimeout: timeout, config } = core;
+  if (core.membership.isVoter(core.id)) campaign(core, 'pre-vote');
+  else if (electionElapsed >= timeout + (LAST_RESORT_TIMEOUTS - 1) * config.electionTicks) {
+    campaign(core, 'last-resort');
+  }
+}
+
+/**
+ * Starts a round of an election, if this member may lead: it is a voter (but for the last
+ * resort), its log is whole, and it knows the newest committed configuration (reference §3.3).
  */
 export function campaign(core: Core, kind: CampaignKind): void {
   if (core.role === 'leader') return;
   core.resetElectionTimer();
+  if (kind !== 'last-resort' && !core.membership.isVoter(core.id)) return;
   if (!mayLead(core)) return;
-  if (kind === 'pre-vote') becomePreCandidate(core);
-  else becomeCandidate(core, kind === 'transfer');
+  if (kind === 'transfer') becomeCandidate(core, true);
+  else becomePreCandidate(core);
   const { candidacy } = core;
   if (candidacy === undefined || (candidacy.preVote && decide(core))) return;
   requestVotes(core);
 }
 
 function mayLead(core: Core): boolean {
-  const { log, membership, config } = core;
-  if (!membership.isVoter(core.id) || log.snapshotPending || !config.mayCampaign()) return false;
+  const { log, config } = core;
+  if (log.snapshotPending || !config.mayCampaign()) return false;
   if (log.lastEntry() === 'pending') return false;
   return log.hasUnappliedConfiguration() === false;
 }

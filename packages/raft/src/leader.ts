@@ -29,6 +29,7 @@ export function becomeLeader(core: Core): void {
   core.setLeader(core.id);
   core.resetElectionTimer();
   const leadership = new Leadership(config, core.membership, log.lastIndex + 1);
+  leadership.leaving = !core.membership.isVoter(core.id);
   core.leadership = leadership;
   const data = config.termStart(last, candidacy.transfer);
   appendEntry(core, leadership, EntryType.TermStart, data);
@@ -43,7 +44,7 @@ function appendEntry(core: Core, leadership: Leadership, type: EntryType, data: 
 
 function refusal(leadership: Leadership, bytes: number): ProposeResult | undefined {
   // An entry taken now could miss the target, whose election would then fail (T-1).
-  if (leadership.transferTarget !== NO_MEMBER) return 'transferring';
+  if (leadership.leaving || leadership.transferTarget !== NO_MEMBER) return 'transferring';
   return leadership.hasRoom(bytes) ? undefined : 'overloaded';
 }
 
@@ -87,12 +88,10 @@ export function followConfiguration(core: Core, leadership: Leadership): void {
   leadership.follow(core.log.lastIndex + 1);
   leadership.appendsDue = true;
   if (!core.membership.isVoter(leadership.transferTarget)) leadership.transferTarget = NO_MEMBER;
-  if (!core.membership.isVoter(core.id)) {
-    // Those that stay should not have to elect somebody first to learn what is committed.
-    sendAppends(core, leadership);
-    becomeFollower(core, core.term, NO_MEMBER);
-    return;
-  }
+  // Stepping down at once could leave nobody to lead: those that stay may lack entries that this
+  // log has, and not know yet that they may elect without it (M-9).
+  leadership.leaving = !core.membership.isVoter(core.id);
+  leadership.leavingTicks = 0;
   advanceCommit(core, leadership);
   answerReads(core, leadership);
 }
@@ -107,7 +106,10 @@ export function tickLeader(core: Core, leadership: Leadership): void {
       return;
     }
   }
-  tickTransfer(core, leadership);
+  if (!tickTransfer(core, leadership)) {
+    becomeFollower(core, core.term, NO_MEMBER);
+    return;
+  }
   if (++leadership.heartbeatTicks >= heartbeatTicks) {
     leadership.heartbeatTicks = 0;
     for (const peer of leadership.peers) {

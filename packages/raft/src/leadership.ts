@@ -19,6 +19,9 @@ export class Leadership {
   appendsDue = true;
   transferTarget: MemberId = 0;
   transferTicks = 0;
+  /** This member is no voter: it takes no proposals and hands over to one that is. */
+  leaving = false;
+  leavingTicks = 0;
   heartbeatTicks = 0;
   quorumTicks = 0;
   #progress = new Map<MemberId, Progress>();

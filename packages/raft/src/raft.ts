@@ -13,7 +13,7 @@ import type {
   SnapshotMeta,
 } from './contract.ts';
 import { Core } from './core.ts';
-import { campaign } from './election.ts';
+import { campaign, electionTimeout } from './election.ts';
 import { becomeFollower, forwardRead, installSnapshot } from './follower.ts';
 import {
   followConfiguration,
@@ -71,7 +71,7 @@ class Member implements Raft {
       const expired = core.forwardedReads.expire(core.config.electionTicks);
       for (const context of expired) core.outbox.dropRead(context);
     }
-    if (++core.electionElapsed >= core.electionTimeout) campaign(core, 'pre-vote');
+    if (++core.electionElapsed >= core.electionTimeout) electionTimeout(core);
   }
 
   step(message: Message): void {
@@ -91,9 +91,6 @@ class Member implements Raft {
     if (change !== undefined) {
       core.membership.replace(change.configuration);
       if (core.leadership !== undefined) followConfiguration(core, core.leadership);
-      else if (core.role !== 'follower' && !core.membership.isVoter(core.id)) {
-        becomeFollower(core, core.term, NO_MEMBER);
-      }
     }
     return core.membership.configuration;
   }

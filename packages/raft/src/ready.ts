@@ -90,15 +90,9 @@ export class Readiness {
     return log.hasUnhanded || log.hasUnhandedSnapshot || term !== this.#term || vote !== this.#vote;
   }
 
-  /** Commit index that may be written: never ahead of what is durable here (rule 10). */
-  get #commitHint(): Index {
-    const { commit, stableIndex } = this.#core.log;
-    return Math.max(this.#commit, Math.min(commit, stableIndex));
-  }
-
   /** A hint alone is written only while the log is idle; else the next record takes it along. */
   get #commitHintDue(): boolean {
-    return this.#idle && this.#commitHint > this.#commit;
+    return this.#idle && this.#core.log.commit > this.#commit;
   }
 
   get #idle(): boolean {
@@ -137,9 +131,15 @@ export class Readiness {
     });
   }
 
+  /**
+   * The commit index in a task is never ahead of the entries that are durable once the task is,
+   * since the task carries all that were not handed out yet (rule 10). It must be as new as these
+   * entries: whoever holds a configuration entry has to know after a restart that the one before
+   * is committed, or it could be elected by voters of a configuration long replaced (M-3).
+   */
   #takeHardState(): HardState | undefined {
-    const { term, vote } = this.#core;
-    const commit = this.#commitHint;
+    const { term, vote, log } = this.#core;
+    const commit = Math.max(this.#commit, log.commit);
     if (term === this.#term && vote === this.#vote && commit === this.#commit) return undefined;
     this.#term = term;
     this.#vote = vote;

@@ -409,14 +409,20 @@ describe('log and commit', () => {
     expect(member.committed.map(({ index }) => index)).toEqual([1, 2]);
   });
 
-  test('rule 10: the commit hint on disk is never ahead of the entries there', () => {
+  test('rule 10: the commit index on disk is as new as the entries, and never ahead of them', () => {
     const member = new SingleMember();
     member.slowDisk = true;
-    member.step(append({ entries: entriesOf([1, 1]), commit: 2 }));
-    expect(member.tasks[0]).toMatchObject({ hardState: { term: 1, vote: 0, commit: 0 } });
-    member.persist();
+    member.step(append({ entries: entriesOf([1, 1]), commit: 9 }));
+    expect(member.tasks[0]).toMatchObject({ hardState: { term: 1, vote: 0, commit: 2 } });
+    member.step(heartbeat({ commit: 2 }));
+    member.step(append({ prevIndex: 2, prevTerm: 1, entries: entriesOf([1], 3), commit: 2 }));
+    expect(member.tasks[1]).toMatchObject({ hardState: undefined });
+    member.step(append({ prevIndex: 3, prevTerm: 1, commit: 3 }));
+    expect(member.tasks).toHaveLength(2);
+    while (member.tasks.length > 0) member.persist();
     member.process();
-    expect(member.tasks[0]).toMatchObject({ hardState: { commit: 2 }, mustSync: false });
+    // Alone, it waits for an idle log and for no sync.
+    expect(member.tasks).toMatchObject([{ hardState: { commit: 3 }, mustSync: false }]);
   });
 
   test('committed entries come in pages, the next one when the last is applied', () => {
@@ -513,16 +519,51 @@ describe('membership', () => {
     expect(member.raft.commit).toBe(1);
   });
 
-  test('M-7: a leader steps down when it is out of both halves, not before', () => {
+  test('M-7: a leader goes on leading while it is in either half of a joint configuration', () => {
     const member = new SingleMember();
     member.lead();
     member.acknowledge(2, 1);
     const joint = configurationOf([2, 3], { votersOutgoing: [1, 2, 3] });
     member.raft.applyConfiguration({ configuration: joint });
-    expect(member.raft.role).toBe('leader');
+    expect(member.raft.propose([NO_DATA])).toBe('ok');
+  });
+
+  test('M-9: a leader that is out hands over to a voter that has its whole log', () => {
+    const member = new SingleMember();
+    member.lead();
+    member.acknowledge(2, 1);
+    member.propose('x');
     member.raft.applyConfiguration({ configuration: configurationOf([2, 3]) });
+    expect(member.raft.propose([NO_DATA])).toBe('transferring');
+    expect(kinds(member.acknowledge(2, 1))).not.toContain('timeout-now');
+    // What it had taken is still committed, by the voters alone.
+    expect(member.raft.commit).toBe(1);
+    expect(only(member.acknowledge(2, 2), 'timeout-now')).toMatchObject([{ to: 2 }]);
+    member.acknowledge(3, 2);
+    expect(member.raft.commit).toBe(2);
+  });
+
+  test('M-9: a leader that is out and finds nobody to hand over to steps down', () => {
+    const member = new SingleMember();
+    member.lead();
+    member.acknowledge(2, 1);
+    member.raft.applyConfiguration({ configuration: configurationOf([2, 3]) });
+    for (let tick = 0; tick < 30; tick++) {
+      member.tick(1);
+      member.step({ kind: 'heartbeat-response', from: 3, to: 1, term: 1, readRound: 0 });
+      member.step({ kind: 'heartbeat-response', from: 2, to: 1, term: 1, readRound: 0 });
+    }
     expect(member.raft.role).toBe('follower');
-    expect(member.tick(40)).toEqual([]);
+  });
+
+  test('M-9: a member that is no voter campaigns only when nobody has led for long', () => {
+    const member = new SingleMember({ configuration: configurationOf([2, 3]), log: [1, 1] });
+    member.raft.campaign();
+    expect(member.tick(39)).toEqual([]);
+    expect(only(member.tick(1), 'vote').map(({ to, preVote }) => [to, preVote])).toEqual([
+      [2, true],
+      [3, true],
+    ]);
   });
 
   test('a vetoed change leaves the configuration', () => {

@@ -48,7 +48,14 @@ export class Simulation {
   #blocked = new Set<number>();
   #proposed = 0;
   #snapshots: { from: number; to: number; meta: SnapshotMeta }[] = [];
-  readonly counts = { elections: 0, reads: 0, readsDropped: 0, snapshots: 0, crashes: 0 };
+  readonly counts = {
+    changes: 0,
+    elections: 0,
+    reads: 0,
+    readsDropped: 0,
+    snapshots: 0,
+    crashes: 0,
+  };
 
   constructor(options: SimulationOptions) {
     this.random = new SeededRandom(options.seed);
@@ -183,6 +190,7 @@ export class Simulation {
       if (entry.type === EntryType.Configuration) {
         const configuration = JSON.parse(Buffer.from(entry.data).toString()) as Configuration;
         member.configuration = raft.applyConfiguration({ configuration });
+        this.counts.changes++;
       }
       raft.appliedTo(entry.index);
     }
@@ -207,9 +215,39 @@ export class Simulation {
     this.process(member);
   }
 
-  proposeConfiguration(member: Member, configuration: Configuration): void {
-    member.raft?.proposeConfiguration(Buffer.from(JSON.stringify(configuration)));
+  /** Enters a joint configuration, leaves it, or changes one voter or learner directly. */
+  reconfigure(member: Member): void {
+    const present = member.configuration;
+    const ids = this.members.map(({ id }) => id);
+    let next: Configuration;
+    if (present.votersOutgoing.length > 0) {
+      const learners = [...present.learners, ...present.learnersNext].sort();
+      next = { ...present, votersOutgoing: [], learners, learnersNext: [] };
+    } else if (this.random.chance(60)) {
+      next = this.#joint(present, ids);
+    } else {
+      next = this.#single(present, this.random.pick(ids));
+    }
+    member.raft?.proposeConfiguration(Buffer.from(JSON.stringify(next)));
     this.process(member);
+  }
+
+  #joint(present: Configuration, ids: readonly number[]): Configuration {
+    const voters = ids.filter(() => this.random.chance(60));
+    if (voters.length === 0) voters.push(this.random.pick(ids));
+    const leaving = present.voters.filter((id) => !voters.includes(id));
+    const learnersNext = leaving.filter(() => this.random.chance(50));
+    const learners = present.learners.filter((id) => !voters.includes(id));
+    return { voters, votersOutgoing: present.voters, learners, learnersNext, autoLeave: false };
+  }
+
+  #single(present: Configuration, id: number): Configuration {
+    const others = present.voters.filter((voter) => voter !== id);
+    if (others.length === 0) return present;
+    const removes = present.voters.includes(id);
+    const voters = removes ? others : [...others, id];
+    const learners = present.learners.filter((learner) => learner !== id);
+    return { ...present, voters, learners };
   }
 
   read(member: Member): void {
