@@ -71,6 +71,7 @@ export class LuaClosure extends LuaFunction {
     const proto = this.proto;
     const frame = new Frame(state, this, parent, args, this.upvalues, isTail);
     if (proto.isVararg) {
+      state.charge(args.length >> 2);
       frame.varargs = args.slice(proto.parameterCount);
       if (proto.argSlot >= 0) {
         const table = proto.argNeeded ? newArgTable(state, frame.varargs) : undefined;

@@ -66,7 +66,9 @@ export function compileList(c: Compiler, trees: readonly Expression[]): Evaluate
     return (frame) => {
       const values: LuaValue[] = [];
       for (const head of heads) values.push(head(frame));
-      for (const value of tail(frame)) values.push(value);
+      const rest = tail(frame);
+      frame.state.charge(rest.length >> 2);
+      for (const value of rest) values.push(value);
       return values;
     };
   }

@@ -19,9 +19,10 @@ export interface EnvironmentOptions {
   /** Names whose values each run brings, for instance `KEYS` and `ARGV`. */
   readonly variables?: readonly string[];
   /**
-   * True (the default): as in Redis, all tables are readonly, reading an unknown global
-   * raises, pcall answers an error table's `err` and getfenv, setfenv are absent. Such an environment serves any number of runs. False: plain
-   * 5.1; what one run writes the next sees, so make one for each run.
+   * True (the default): as in Redis, all tables are readonly, reading an unknown global raises,
+   * pcall answers an error table's `err`, and getfenv, setfenv are absent. Such an environment
+   * serves any number of runs. False: plain 5.1; what one run writes the next sees, so make one
+   * for each run.
    */
   readonly isProtected?: boolean;
 }

@@ -26,7 +26,7 @@ export class LuaError extends Error {
 /** Which of the two allowances of a run was used up. */
 export type BudgetKind = 'steps' | 'bytes';
 
-/** A run used up its budget. No script can catch it; it reaches the host at the same step everywhere. */
+/** A run used up its budget. No script can catch it; it comes at the same step everywhere. */
 export class LuaBudgetError extends Error {
   override readonly name = 'LuaBudgetError';
   readonly kind: BudgetKind;

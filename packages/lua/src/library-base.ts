@@ -16,7 +16,7 @@ import { LuaTable } from './table.ts';
 import { type LuaValue, NativeFunction, typeName } from './value.ts';
 
 // What catching an error costs the host, in steps.
-const CATCH_STEPS = 64;
+const CATCH_STEPS = 256;
 // LUAI_MAXCSTACK: how many values C Lua lets a library function push.
 const RESULTS_MAX = 8000;
 
@@ -27,7 +27,9 @@ const ipairsIterator = new NativeFunction('ipairs', (args, state) => {
 });
 
 function next(args: LuaValue[], state: LuaState): LuaValue[] {
-  const entry = checkTable(state, args, 1).next(args[1]);
+  const table = checkTable(state, args, 1);
+  const entry = table.next(args[1]);
+  state.charge(table.skipped);
   if (entry === undefined) throw state.raise("invalid key to 'next'");
   return entry ?? [undefined];
 }
@@ -42,7 +44,9 @@ function protectedCall(
 ): LuaValue[] {
   const { top, depth, nativeDepth } = state;
   try {
-    return [true, ...attempt()];
+    const results = attempt();
+    state.charge(results.length >> 2);
+    return [true, ...results];
   } catch (error) {
     if (!(error instanceof LuaError)) throw error;
     state.top = top;

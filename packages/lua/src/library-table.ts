@@ -83,7 +83,7 @@ function foreach(args: LuaValue[], state: LuaState): LuaValue[] {
   const table: LuaTable = checkTable(state, args, 1);
   const visit = checkFunction(state, args, 2);
   for (let entry = table.next(undefined); entry; entry = table.next(entry[0])) {
-    state.charge(1);
+    state.charge(1 + table.skipped);
     const [stop] = state.call(visit, [...entry]);
     if (stop !== undefined) return [stop];
   }

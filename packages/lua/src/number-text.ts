@@ -23,7 +23,7 @@ function exponentialDigits(value: number, fraction: number): [digits: string, ex
   const at = text.indexOf('e');
   let digits = text.slice(0, at).replace('.', '');
   let exponent = Number(text.slice(at + 1));
-  if (fraction < DIGITS_MAX && value !== 0) {
+  if (fraction < DIGITS_MAX && value !== 0 && mayTie(value.toExponential(tieDigits(fraction)))) {
     const exact = value.toExponential(DIGITS_MAX);
     const exactDigits = exact.slice(0, exact.indexOf('e')).replace('.', '');
     const kept = exactDigits.slice(0, fraction + 1);
@@ -34,6 +34,15 @@ function exponentialDigits(value: number, fraction: number): [digits: string, ex
     }
   }
   return [digits.padEnd(fraction + 1, '0'), exponent];
+}
+
+// A tie shows as 5000 in the next digits; only then are all the digits worth asking for.
+function tieDigits(fraction: number): number {
+  return Math.min(fraction + 4, DIGITS_MAX);
+}
+
+function mayTie(text: string): boolean {
+  return /50*(?:e|$)/.test(text);
 }
 
 function exponentText(exponent: number): string {
@@ -63,7 +72,7 @@ export function formatFixed(value: number, precision: number, alternate: boolean
 
 function fixedHalfEven(size: number, precision: number): string {
   const rounded = size.toFixed(precision);
-  if (precision >= DIGITS_MAX) return rounded;
+  if (precision >= DIGITS_MAX || !mayTie(size.toFixed(tieDigits(precision)))) return rounded;
   const exact = size.toFixed(DIGITS_MAX);
   const point = exact.indexOf('.');
   if (!/^50*$/.test(exact.slice(point + 1 + precision))) return rounded;

@@ -13,6 +13,8 @@ import {
 
 // Lua's MAXTAGLOOP: how far a chain of __index or __newindex tables is followed.
 const META_CHAIN_MAX = 100;
+// Fourteen digits of a fraction, in steps.
+const NUMBER_TEXT_STEPS = 24;
 // Strings up to here compare and hash in the time of a step.
 const CHEAP_STRING = 256;
 /** Approximate cost of a table slot and of an empty table, for the byte budget. */
@@ -43,6 +45,7 @@ export function toDisplay(state: LuaState, value: LuaValue): LuaValue {
     case 'boolean':
       return value ? 'true' : 'false';
     case 'number':
+      state.charge(NUMBER_TEXT_STEPS);
       return numberToString(value);
     case 'string':
       return value;
@@ -200,6 +203,7 @@ export function concatenate(
   const a = toText(left);
   const b = toText(right);
   if (a !== undefined && b !== undefined) {
+    if (typeof left === 'number' || typeof right === 'number') state.charge(NUMBER_TEXT_STEPS);
     state.allocate(a.length + b.length);
     return a + b;
   }

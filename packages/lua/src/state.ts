@@ -64,7 +64,7 @@ export class LuaState {
   allocate(bytes: number): void {
     this.bytes -= bytes;
     if (this.bytes < 0) throw new LuaBudgetError('bytes');
-    this.charge(bytes >> 4);
+    this.charge(Math.floor(bytes / 16));
   }
 
   /** Goes `units` deeper, or raises Lua's stack overflow; the caller gives them back. */

@@ -3,6 +3,7 @@ import { formatExponential, formatFixed, formatGeneral } from './number-text.ts'
 import type { LuaState } from './state.ts';
 import type { ByteString, LuaValue } from './value.ts';
 
+const REAL_STEPS = 100;
 const INT64_RANGE = 2 ** 63;
 
 interface Directive {
@@ -96,6 +97,8 @@ function convert(
     case 'f':
     case 'g':
     case 'G':
+      // Exact decimal digits of a double take big-number work.
+      state.charge(REAL_STEPS);
       return formatReal(checkNumber(state, args, n), directive);
     case 'q':
       return quote(state, checkString(state, args, n));

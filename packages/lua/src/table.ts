@@ -25,6 +25,8 @@ export class LuaTable {
   metatable: LuaTable | null = null;
   /** Scripts may not modify it; the host still can. */
   readonly = false;
+  /** Empty slots that the last `next` passed over; its caller charges them. */
+  skipped = 0;
   private hash: Map<LuaValue, HashEntry> | null = null;
   private first: HashEntry | null = null;
   private last: HashEntry | null = null;
@@ -91,10 +93,12 @@ export class LuaTable {
    */
   next(key: LuaValue): [LuaValue, LuaValue] | null | undefined {
     const array = this.array;
+    this.skipped = 0;
     let entry: HashEntry | null;
     if (key === undefined || this.isArrayKey(key)) {
       for (let i = key === undefined ? 0 : (key as number); i < array.length; i++) {
         if (array[i] !== undefined) return [i + 1, array[i]];
+        this.skipped++;
       }
       entry = this.first;
     } else {
@@ -102,7 +106,10 @@ export class LuaTable {
       if (current === undefined) return undefined;
       entry = current.next;
     }
-    while (entry !== null && entry.value === undefined) entry = entry.next;
+    while (entry !== null && entry.value === undefined) {
+      entry = entry.next;
+      this.skipped++;
+    }
     return entry === null ? null : [entry.key, entry.value];
   }
 

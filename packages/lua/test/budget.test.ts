@@ -59,6 +59,31 @@ describe('the step budget', () => {
     ],
     ['long keys', "local t, k = {}, ('x'):rep(1e6) while true do t[k] = 1 end"],
     ['gsub with an empty pattern', "while true do ('x'):rep(1000):gsub('', '') end"],
+    [
+      'finding the first of many emptied slots again and again',
+      'local t = {} for i = 1, 20000 do t["k" .. i] = i end for i = 1, 9999 do t["k" .. i] = nil end while true do next(t) end',
+    ],
+    [
+      'finding the end of an emptied array again and again',
+      'local t = {} for i = 1, 20000 do t[i] = i end for i = 1, 19999 do t[i] = nil end while true do next(t) end',
+    ],
+    [
+      'passing many results through many returns',
+      'local t = {} for i = 1, 7000 do t[i] = i end local function f(n) if n == 0 then return unpack(t) end return 1, f(n - 1) end while true do f(100) end',
+    ],
+    [
+      'passing many arguments to a vararg function',
+      'local function g(...) return 1 end local function f(...) while true do g(...) end end local t = {} for i = 1, 7000 do t[i] = i end f(unpack(t))',
+    ],
+    ['fractions made text', 'local s while true do s = tostring(0.1) end'],
+    ['fractions formatted', "while true do string.format('%99.99f', 1 / 3) end"],
+    [
+      'endless resuming',
+      'local c = coroutine.wrap(function() while true do coroutine.yield() end end) while true do c() end',
+    ],
+    ['a loop inside a coroutine', 'coroutine.wrap(function() while true do tostring(1) end end)()'],
+    ['making coroutines', 'while true do coroutine.create(function() end) end'],
+    ['cjson of a shared table', 'local t = {} for i = 1, 30 do t = {t, t} end cjson.encode(t)'],
     ['unpack', 'local t = {} for i = 1, 7000 do t[i] = i end while true do unpack(t) end'],
   ];
 
