@@ -150,7 +150,11 @@ export class World {
       if (error !== undefined) throw new Error(`${error.message}`);
       opened = replica;
     });
-    this.time.until('the member is open', () => opened !== undefined, 100);
+    // Step by step: a test may look into what follows.
+    for (let i = 0; opened === undefined; i++) {
+      if (i > 10_000) throw new Error(`member ${member.id} does not open`);
+      this.time.step();
+    }
     member.replica = opened!;
     opened!.subscribe({
       transaction: ({ events }) => {

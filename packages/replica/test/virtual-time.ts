@@ -41,6 +41,20 @@ export class VirtualTime implements Clock, Scheduler {
     this.#posted.push(callback);
   }
 
+  /** Runs the call-backs posted so far, not those they post; or the next timer when none are. */
+  step(): void {
+    if (this.#posted.length === 0) {
+      const due = this.#timers.shift();
+      if (due === undefined) return;
+      this.#nowMs = due.atMs;
+      due.callback();
+      return;
+    }
+    const posted = this.#posted;
+    this.#posted = [];
+    for (const callback of posted) callback();
+  }
+
   /** Runs posted call-backs, those they post too, until there are none; time stands still. */
   settle(): void {
     for (let turn = 0; this.#posted.length > 0; turn++) {
