@@ -3,7 +3,7 @@ import type { Configuration } from '../src/index.ts';
 import { SeededRandom } from './random.ts';
 import { Simulation } from './simulation.ts';
 
-const SEEDS = Number(process.env.RAFT_SEEDS ?? 600);
+const SEEDS = Number(process.env.RAFT_SEEDS ?? 300);
 const STEPS = Number(process.env.RAFT_STEPS ?? 2000);
 const TIME_MS_MAX = Number(process.env.RAFT_TIME_MS ?? 5_000);
 

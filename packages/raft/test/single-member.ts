@@ -216,3 +216,20 @@ export function only<K extends Message['kind']>(
 ): Extract<Message, { kind: K }>[] {
   return messages.filter((message) => message.kind === kind) as Extract<Message, { kind: K }>[];
 }
+
+export const heartbeat = (rest: object) =>
+  ({ kind: 'heartbeat', from: 2, to: 1, term: 1, commit: 0, readRound: 0, ...rest }) as const;
+export const vote = (rest: object) =>
+  ({
+    kind: 'vote',
+    from: 2,
+    to: 1,
+    term: 1,
+    preVote: false,
+    transfer: false,
+    lastIndex: 9,
+    lastTerm: 9,
+    incarnation: 1,
+    campaign: 1,
+    ...rest,
+  }) as const;
