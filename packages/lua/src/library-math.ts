@@ -87,10 +87,17 @@ function integerAndFraction(x: number): LuaValue[] {
   return [whole, Number.isFinite(x) ? x - whole : 0];
 }
 
+/** Two numbers, the second checked first: the order in which C Lua on x86-64 complains. */
+function binary(compute: (a: number, b: number) => number, steps = 0): NativeBody {
+  return (args, state) => {
+    state.charge(steps);
+    const b = checkNumber(state, args, 2);
+    return [compute(checkNumber(state, args, 1), b)];
+  };
+}
+
 /** C's fmod; JavaScript's % is the same operation, and exact. */
-const remainder: NativeBody = (args, state) => [
-  checkNumber(state, args, 1) % checkNumber(state, args, 2),
-];
+const remainder = binary((a, b) => a % b);
 
 /** The math library; transcendental functions are our own, so that members agree to the bit. */
 export const mathFunctions: LibraryFunctions = {
@@ -98,10 +105,7 @@ export const mathFunctions: LibraryFunctions = {
   acos: unary(arcCosine, SERIES_STEPS),
   asin: unary(arcSine, SERIES_STEPS),
   atan: unary(arcTangent, SERIES_STEPS),
-  atan2: (args, state) => {
-    state.charge(SERIES_STEPS);
-    return [arcTangent2(checkNumber(state, args, 1), checkNumber(state, args, 2))];
-  },
+  atan2: binary(arcTangent2, SERIES_STEPS),
   ceil: unary(Math.ceil),
   cos: unary(cosine, SERIES_STEPS),
   cosh: unary(hyperbolicCosine, SERIES_STEPS),
@@ -123,10 +127,7 @@ export const mathFunctions: LibraryFunctions = {
   min: extreme((candidate, best) => candidate < best),
   mod: remainder,
   modf: (args, state) => integerAndFraction(checkNumber(state, args, 1)),
-  pow: (args, state) => {
-    state.charge(SERIES_STEPS);
-    return [power(checkNumber(state, args, 1), checkNumber(state, args, 2))];
-  },
+  pow: binary(power, SERIES_STEPS),
   rad: unary((x) => x * (Math.PI / 180)),
   random,
   randomseed: (args, state) => {

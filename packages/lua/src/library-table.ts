@@ -1,7 +1,7 @@
 import {
-  argumentError,
   checkFunction,
   checkInteger,
+  checkString,
   checkTable,
   optionalInteger,
 } from './arguments.ts';
@@ -13,11 +13,8 @@ import { sortTable } from './table-sort.ts';
 import { type LuaValue, typeName } from './value.ts';
 
 function concat(args: LuaValue[], state: LuaState): LuaValue[] {
+  const separator = args[1] === undefined ? '' : checkString(state, args, 2);
   const table = checkTable(state, args, 1);
-  const separator = args[1] === undefined ? '' : toText(args[1]);
-  if (separator === undefined) {
-    throw argumentError(state, 2, `string expected, got ${typeName(args[1])}`);
-  }
   const from = optionalInteger(state, args, 3, 1);
   const to = optionalInteger(state, args, 4, table.length());
   const pieces: string[] = [];

@@ -89,3 +89,11 @@ for i = "a", 2 do end
 for i = 1, 2, {} do end
 
 local n = 0 for i = "1", "3" do n = n + i end return n
+
+return math.fmod()
+
+return math.pow({}, {})
+
+return table.concat(nil, {})
+
+return math.atan2(1)
