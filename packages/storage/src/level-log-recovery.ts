@@ -1,5 +1,5 @@
 import type { FileError, ImageStore, Index } from '@lockstep/model';
-import { BinaryReader, LockstepError } from '@lockstep/model';
+import { BinaryReader, copyBytes, LockstepError } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { LogIdentity } from './contract.ts';
 import { EMPTY_HARD_STATE } from './memory-log-store.ts';
@@ -116,7 +116,7 @@ class LevelLogRecovery {
     }
     const { crc, previousCrc } = peekChain(value);
     const bytes = value.length;
-    const record = decodeRecord(Uint8Array.from(value), 0);
+    const record = decodeRecord(copyBytes(value), 0);
     const { index } = this.#replay.view.base;
     // A chunk that is compacted in part still brings all its entries.
     const isOld = record.snapshot === undefined && (record.entries[0]?.index ?? index + 1) <= index;

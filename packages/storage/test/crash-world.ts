@@ -52,6 +52,8 @@ export class CrashWorld {
   readonly states: ModelState[] = [EMPTY];
   readonly basesAsked: Index[] = [0];
   #sequence = 0;
+  /** Tasks given to logs of earlier process lives. */
+  #before = 0;
 
   constructor(seed: number, options: Partial<WalOptions>) {
     const { turns, disk } = memoryWorld(seed);
@@ -106,7 +108,7 @@ export class CrashWorld {
     };
     this.states.push(after(this.states.at(-1)!, task));
     this.log.append(task, () => {
-      this.acknowledged = sequence;
+      this.acknowledged = sequence - this.#before;
     });
   }
 
@@ -130,13 +132,34 @@ export class CrashWorld {
     return this.states.slice(this.acknowledged);
   }
 
-  /** Which allowed state the recovered log is in; a text says why it is in none. */
+  /** `undefined` when the recovered log is in an allowed state; a text says why it is in none. */
   judge(state: LogState): string | undefined {
+    const found = this.#match(state);
+    return typeof found === 'string' ? found : undefined;
+  }
+
+  /** Goes on from what was recovered: the model becomes that state. */
+  adopt(state: LogState): void {
+    const found = this.#match(state);
+    if (typeof found === 'string') throw new Error(found);
+    const base = state.snapshotIndex;
+    const { term, vote } = state.hardState;
+    this.states.splice(0, this.states.length, { ...found, base, term, vote });
+    this.basesAsked.splice(0, this.basesAsked.length, base);
+    this.acknowledged = 0;
+    this.#before = this.#sequence;
+  }
+
+  get model(): ModelState {
+    return this.states.at(-1)!;
+  }
+
+  #match(state: LogState): ModelState | string {
     const log = this.log!;
     const reasons: string[] = [];
     for (const model of this.allowed()) {
       const reason = this.#differs(model, state, log);
-      if (reason === undefined) return undefined;
+      if (reason === undefined) return model;
       reasons.push(reason);
     }
     return reasons.join('; ');
@@ -155,7 +178,9 @@ export class CrashWorld {
     if (snapshotIndex < model.base) return `base ${snapshotIndex} below ${model.base}`;
     for (let index = firstIndex; index <= lastIndex; index++) {
       const page = this.#entry(log, index);
-      if (page !== model.entries.get(index)) return `entry ${index} differs`;
+      if (page !== model.entries.get(index)) {
+        return `entry ${index} is ${page.slice(0, 30)}, not ${model.entries.get(index)?.slice(0, 30)}`;
+      }
     }
     return undefined;
   }

@@ -51,7 +51,10 @@ export class LogView {
 
   apply(change: LogChange, place: ChangePlace): void {
     checkChange(change, this.base.index, this.lastIndex);
-    if (change.snapshot !== undefined) this.#restart(change.snapshot);
+    if (change.snapshot !== undefined) {
+      const { index, term, configuration } = change.snapshot;
+      this.cutTo({ index, term, configuration });
+    }
     const first = change.entries[0];
     if (first !== undefined) {
       if (first.index <= this.lastIndex) this.#cut(first.index);
@@ -66,11 +69,11 @@ export class LogView {
     this.hardState = change.hardState ?? this.hardState;
   }
 
-  #restart(base: LogBase): void {
-    this.#cut(this.base.index + 1);
-    this.base = { index: base.index, term: base.term, configuration: base.configuration };
+  /** Forgets every entry: the log then begins and ends behind `base`. */
+  cutTo(base: LogBase): void {
+    this.#cut(0);
+    this.base = base;
     this.lastIndex = base.index;
-    this.records.clear();
   }
 
   #cut(index: Index): void {

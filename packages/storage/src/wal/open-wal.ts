@@ -4,7 +4,7 @@ import { runSteps, tolerate } from '../steps.ts';
 import { ANCHOR_BYTES, Anchor } from './anchor.ts';
 import { ANCHOR_NAME, type Recovered, recover } from './recovery.ts';
 import { SegmentFiles } from './segment-files.ts';
-import { encodeHeader, HEADER_BYTES } from './segment-header.ts';
+import { encodeHeader, HEADER_BYTES, segmentNumber } from './segment-header.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { Wal, type WalStart } from './wal.ts';
 
@@ -117,9 +117,14 @@ class Opening {
       else if (last === undefined) this.#createFirst(next);
       else this.#rewriteLast(next);
     };
-    const clean = (next: Done): void =>
-      isFreshDamage ? next(undefined) : this.#files.remove(leftovers, next);
-    runSteps([prepare, clean], (error) => {
+    const isSegment = (name: string): boolean => segmentNumber(name) !== undefined;
+    const remove = (names: readonly string[]) => (next: Done) =>
+      isFreshDamage ? next(undefined) : this.#files.remove(names, next);
+    // Unfinished files go first: their room may be what the rewrite needs. Old segments go when
+    // what makes them dead has been made durable.
+    const unfinished = remove(leftovers.filter((name) => !isSegment(name)));
+    const dead = remove(leftovers.filter(isSegment));
+    runSteps([unfinished, prepare, dead], (error) => {
       if (error !== undefined) return done(error, undefined as never);
       const log = new Wal(this.#settings, handlers, this.#start());
       log.start((startError) => done(startError, log));

@@ -43,11 +43,6 @@ export class RecordIndex {
     }
   }
 
-  clear(): void {
-    this.#locations = [];
-    this.#head = 0;
-  }
-
   /**
    * The record with `index` and those behind it in the same segment, together at most `bytesMax`
    * of the file, at least one.

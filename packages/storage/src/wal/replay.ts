@@ -55,8 +55,7 @@ export class Replay {
     const first = record.entries[0]?.index;
     if (this.#unknownTo !== undefined && first !== undefined && first <= this.#unknownTo) {
       this.#unknownTo = first - 1;
-      this.view.base = { ...this.view.base, index: first - 1 };
-      this.view.lastIndex = first - 1;
+      this.view.cutTo({ ...this.view.base, index: first - 1 });
       if (this.#known.index >= first - 1) this.#compact(this.#known);
     }
     this.view.apply(record, position);

@@ -1,4 +1,4 @@
-import { BinaryFormatError, InvariantError } from '@lockstep/model';
+import { BinaryFormatError, copyBytes, InvariantError } from '@lockstep/model';
 import {
   decodeRecord,
   isIntact,
@@ -77,7 +77,7 @@ class SegmentScan {
     if (previousCrc !== this.#crc) return 'record does not continue the chain';
     const { segment, accept } = this.#input;
     try {
-      const record = decodeRecord(Uint8Array.from(bytes), offset);
+      const record = decodeRecord(copyBytes(bytes), offset);
       if (record.sequence !== this.#sequence) {
         return `record ${record.sequence} stands where ${this.#sequence} belongs`;
       }
@@ -132,7 +132,7 @@ class SegmentScan {
       if (length > 0 && at + length <= bytes.length) {
         const record = bytes.subarray(at, at + length);
         if (isIntact(record, segment)) {
-          const decoded = decodeOrNothing(Uint8Array.from(record), at);
+          const decoded = decodeOrNothing(copyBytes(record), at);
           if (decoded !== undefined && decoded.syncedSequence >= this.#sequence) return decoded;
         }
       }

@@ -68,14 +68,6 @@ export class TailCache {
     const end = Math.min(this.#head + hi - first, this.#entries.length);
     return pageOf(this.#entries, start, end, bytesMax);
   }
-
-  /** Replaces views by copies, so that the cache pins nothing but itself. */
-  detach(): void {
-    for (let at = this.#head; at < this.#entries.length; at++) {
-      const entry = this.#entries[at]!;
-      this.#entries[at] = { ...entry, data: Uint8Array.from(entry.data) };
-    }
-  }
 }
 
 const EVICTED: Entry = { index: 0, term: 0, type: 0, data: new Uint8Array(0) };
