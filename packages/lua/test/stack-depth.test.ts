@@ -63,7 +63,7 @@ const WORKER = `
     parentPort.postMessage(answers);
   });`;
 
-describe('recursion through', () => {
+describe('recursion through', { timeout: 60_000 }, () => {
   it('any construct ends in a Lua error on half the usual stack', async () => {
     const sources = PROGRAMS.map(
       ([, body]) =>
