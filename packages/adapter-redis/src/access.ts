@@ -1,0 +1,73 @@
+import { type ByteString, invariant, NO_LEASE } from '@lockstep/model';
+import type { PutOptions, Transaction } from '@lockstep/state-machine';
+import type { Execution } from './command.ts';
+import { CommandError, WRONG_TYPE } from './errors.ts';
+import type { Expiry } from './expiry.ts';
+import { keyspaceOf, type RedisRecord } from './keyspaces.ts';
+import { type RedisValue, stringValue } from './value.ts';
+
+/** The transaction of a command that writes; the door never runs those behind a barrier. */
+export function writing(execution: Execution): Transaction {
+  invariant(execution.tx !== undefined, 'a command that writes ran on a read-only view');
+  return execution.tx;
+}
+
+/** Text of a string record; throws WRONGTYPE for other kinds. */
+export function textOf(record: RedisRecord): ByteString {
+  const { value } = record;
+  if (value.kind !== 'string') throw new CommandError(WRONG_TYPE);
+  return value.text;
+}
+
+/** The string at `key`, undefined when there is none; throws WRONGTYPE. */
+export function getText(execution: Execution, key: ByteString): ByteString | undefined {
+  const record = execution.get(key);
+  return record === undefined ? undefined : textOf(record);
+}
+
+/** SET: a whole new value, the former deadline, lease and hold gone. */
+export function replaceText(
+  execution: Execution,
+  key: ByteString,
+  text: ByteString,
+  expiry?: Expiry,
+): RedisRecord {
+  const value: RedisValue =
+    expiry?.absolute === undefined
+      ? stringValue(text)
+      : { ...stringValue(text), absolute: expiry.absolute };
+  const options: PutOptions = { deadline: expiry?.deadline ?? 0, lease: NO_LEASE };
+  return writing(execution).put(keyspaceOf(execution.db), key, value, options);
+}
+
+/** APPEND, INCR …: other text, same deadline, lease and hold. */
+export function updateText(
+  execution: Execution,
+  key: ByteString,
+  text: ByteString,
+): RedisRecord {
+  const value = execution.get(key)?.value;
+  const next: RedisValue = value === undefined ? stringValue(text) : { ...value, text };
+  return writing(execution).put(keyspaceOf(execution.db), key, next);
+}
+
+/** Moves a record's deadline and nothing else. */
+export function setExpiry(
+  execution: Execution,
+  key: ByteString,
+  record: RedisRecord,
+  expiry: Expiry | undefined,
+): void {
+  const { absolute: _, ...rest } = record.value;
+  const value: RedisValue =
+    expiry?.absolute === undefined ? rest : { ...rest, absolute: expiry.absolute };
+  const deadline = expiry?.deadline ?? 0;
+  writing(execution).put(keyspaceOf(execution.db), key, value, { deadline });
+}
+
+/** Deletes with its notification; false when there was nothing. */
+export function deleteKey(execution: Execution, key: ByteString): boolean {
+  const gone = writing(execution).delete(keyspaceOf(execution.db), key) !== undefined;
+  if (gone) execution.notify('g', 'del', key);
+  return gone;
+}

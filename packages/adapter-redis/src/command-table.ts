@@ -1,0 +1,65 @@
+import type { ByteString } from '@lockstep/model';
+import { arityFits, type CommandSpec } from './command.ts';
+import { connectionCommands } from './commands/connection.ts';
+import { clientCommands } from './commands/client.ts';
+import { expireCommands } from './commands/expire.ts';
+import { introspectionCommands } from './commands/introspection.ts';
+import { keyCommands } from './commands/keys.ts';
+import { lockCommands } from './commands/lock.ts';
+import { guardCommands } from './commands/guard.ts';
+import { pubsubCommands } from './commands/pubsub.ts';
+import { scriptCommands } from './commands/script.ts';
+import { serverCommands } from './commands/server.ts';
+import { setCommands } from './commands/set.ts';
+import { stringCommands } from './commands/string.ts';
+import { transactionCommands } from './commands/transaction.ts';
+import { unknownCommand, unknownSubcommand, wrongArity } from './errors.ts';
+import type { ErrorReply } from './reply.ts';
+
+const groups: readonly (readonly CommandSpec[])[] = [
+  connectionCommands,
+  clientCommands,
+  serverCommands,
+  stringCommands,
+  setCommands,
+  keyCommands,
+  expireCommands,
+  transactionCommands,
+  scriptCommands,
+  pubsubCommands,
+  lockCommands,
+  guardCommands,
+];
+
+/** Every command of this door by lower-case name, COMMAND itself included. */
+export const commandTable: ReadonlyMap<string, CommandSpec> = buildTable();
+
+function buildTable(): ReadonlyMap<string, CommandSpec> {
+  const table = new Map<string, CommandSpec>();
+  for (const spec of groups.flat()) table.set(spec.name, spec);
+  for (const spec of introspectionCommands(table, resolveIn)) table.set(spec.name, spec);
+  return table;
+}
+
+/** The command that the words name, or the error that Redis gives for them. */
+export function resolveCommand(argv: readonly ByteString[]): CommandSpec | ErrorReply {
+  return resolveIn(commandTable, argv);
+}
+
+function resolveIn(
+  table: ReadonlyMap<string, CommandSpec>,
+  argv: readonly ByteString[],
+): CommandSpec | ErrorReply {
+  // Most clients type names in one case; folding is for the others.
+  const spec = table.get(argv[0]!) ?? table.get(argv[0]!.toLowerCase());
+  if (spec === undefined) return unknownCommand(argv);
+  const { subcommands } = spec;
+  if (subcommands === undefined || argv.length < 2) return withArity(spec, argv.length);
+  const subcommand = subcommands.get(argv[1]!.toLowerCase());
+  if (subcommand === undefined) return unknownSubcommand(spec.name, argv[1]!);
+  return withArity(subcommand, argv.length);
+}
+
+function withArity(spec: CommandSpec, count: number): CommandSpec | ErrorReply {
+  return arityFits(spec, count) ? spec : wrongArity(spec.name);
+}

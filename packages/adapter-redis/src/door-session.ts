@@ -1,0 +1,94 @@
+import type { ByteString, Clock } from '@lockstep/model';
+import type { Replica } from '@lockstep/replica';
+import type { CommandSpec } from './command.ts';
+import type { PubSub, Subscriber, SubscriptionKind } from './pubsub.ts';
+import type { Protocol } from './reply-writer.ts';
+import type { WatchedKey } from './watched-key.ts';
+
+/** A command held by MULTI until EXEC. */
+export interface HeldCommand {
+  readonly spec: CommandSpec;
+  readonly argv: readonly ByteString[];
+}
+
+export interface OpenTransaction {
+  readonly held: HeldCommand[];
+  /** A command was refused when queued: EXEC answers EXECABORT. */
+  failed: boolean;
+}
+
+/** A connection as its door commands see it. */
+export interface DoorSession extends Subscriber {
+  readonly id: number;
+  /** `host:port` of the client and of our side. */
+  readonly address: ByteString;
+  readonly localAddress: ByteString;
+  readonly door: Door;
+  protocol: Protocol;
+  db: number;
+  name: ByteString;
+  libraryName: ByteString;
+  libraryVersion: ByteString;
+  authenticated: boolean;
+  replyMode: 'on' | 'off' | 'skip-next';
+  transaction: OpenTransaction | undefined;
+  /** Keys of WATCH with what they were. */
+  watched: WatchedKey[];
+  /** A watched key changed since: EXEC answers null. */
+  dirty: boolean;
+  readonly connectedMs: number;
+  activeMs: number;
+  lastCommand: string;
+  /** Requests received and not yet answered. */
+  readonly pending: number;
+  /** True while it waits in a queue (LOCK ACQUIRE … BLOCK). */
+  readonly blocked: boolean;
+  /** True when it listens to anything. */
+  readonly subscribed: boolean;
+  /** Names it listens to, by kind. */
+  readonly counts: Readonly<Record<SubscriptionKind, number>>;
+  subscribe(kind: SubscriptionKind, name: ByteString): void;
+  unsubscribe(kind: SubscriptionKind, name: ByteString): void;
+  /** In the order in which it subscribed. */
+  subscriptions(kind: SubscriptionKind): ByteString[];
+  /** Checks and takes over a user; false when refused. */
+  authenticate(user: ByteString, password: ByteString): boolean;
+  /** Keeps the lease of this connection's SESSION locks alive from now on. */
+  keepLease(): void;
+  /** Back to what a fresh connection is, the connection itself aside (RESET). */
+  reset(): void;
+  /** Sends what is due, then closes (QUIT). */
+  end(): void;
+  /** Closes at once (CLIENT KILL, slow subscriber). */
+  destroy(): void;
+}
+
+/** Which sessions watch which keys. */
+export interface WatchRegistry {
+  add(session: DoorSession, db: number, key: ByteString): void;
+  clear(session: DoorSession): void;
+}
+
+export interface DoorStatistics {
+  connections: number;
+  rejectedConnections: number;
+  commands: number;
+  errors: number;
+}
+
+/** What all connections of a door share. */
+export interface Door {
+  readonly replica: Replica;
+  readonly clock: Clock;
+  /** Empty: no password is asked for. */
+  readonly password: ByteString;
+  readonly port: number;
+  readonly startedMs: number;
+  readonly runId: ByteString;
+  readonly sessions: ReadonlyMap<number, DoorSession>;
+  readonly pubsub: PubSub;
+  readonly watches: WatchRegistry;
+  /** Directives shown by CONFIG GET; CONFIG SET changes tuning ones. */
+  readonly settings: Map<string, string>;
+  readonly statistics: DoorStatistics;
+}

@@ -1,0 +1,94 @@
+import {
+  type ByteString,
+  type ClusterTimeMs,
+  LIMITS,
+  type WallTimeMs,
+} from '@lockstep/model';
+import type { StateReader, Transaction } from '@lockstep/state-machine';
+import type { ClientIdentity, CommandSpec, Execution } from './command.ts';
+import { resolveCommand } from './command-table.ts';
+import { CommandError } from './errors.ts';
+import { keyspaceOf, type RedisRecord } from './keyspaces.ts';
+import { notifyKeyspace } from './notification.ts';
+import { type ErrorReply, isError, type Reply } from './reply.ts';
+import { scanHash } from './scan.ts';
+
+/** Bytes of arguments that cost one step of the transaction's budget. */
+const BYTES_PER_STEP = 64;
+
+export interface ExecutionOptions {
+  readonly reader: StateReader;
+  readonly tx?: Transaction;
+  readonly time: ClusterTimeMs;
+  readonly wall: WallTimeMs;
+  readonly db: number;
+  readonly client?: ClientIdentity | undefined;
+  readonly nested?: boolean;
+  /** Seed of what must look random where no log entry gives one. */
+  readonly seed?: number;
+}
+
+/** One command, or one transaction's row of commands, on a state. */
+export class CommandExecution implements Execution {
+  readonly reader: StateReader;
+  readonly tx: Transaction | undefined;
+  readonly time: ClusterTimeMs;
+  readonly wall: WallTimeMs;
+  readonly client: ClientIdentity | undefined;
+  nested: boolean;
+  db: number;
+  readonly #seed: number | undefined;
+  #drawn = 0;
+
+  constructor(options: ExecutionOptions) {
+    this.reader = options.reader;
+    this.tx = options.tx;
+    this.time = options.time;
+    this.wall = options.wall;
+    this.db = options.db;
+    this.client = options.client;
+    this.nested = options.nested ?? false;
+    this.#seed = options.seed;
+  }
+
+  seed(): number {
+    this.#drawn++;
+    const base = this.tx === undefined ? this.#seed : this.tx.entryIndex;
+    return scanHash(`${base}:${this.tx?.sequence}:${this.#drawn}`);
+  }
+
+  resolve(argv: readonly ByteString[]): CommandSpec | ErrorReply {
+    return resolveCommand(argv);
+  }
+
+  perform(spec: CommandSpec, argv: readonly ByteString[]): Reply {
+    if (spec.run === undefined) throw new CommandError('ERR command has no place in a transaction');
+    this.tx?.spend(cost(argv));
+    try {
+      return spec.run(this, argv);
+    } catch (failure) {
+      if (failure instanceof CommandError) return failure.reply;
+      throw failure;
+    }
+  }
+
+  get(key: ByteString): RedisRecord | undefined {
+    return this.reader.get(keyspaceOf(this.db), key);
+  }
+
+  notify(letter: string, event: ByteString, key: ByteString): void {
+    if (this.tx !== undefined) notifyKeyspace(this.tx, this.db, letter, event, key);
+  }
+}
+
+/** Resolves and runs; what the log holds was resolved at the door before, by the same table. */
+export function runCommand(execution: Execution, argv: readonly ByteString[]): Reply {
+  const spec = execution.resolve(argv);
+  return isError(spec as Reply) ? (spec as ErrorReply) : execution.perform(spec as CommandSpec, argv);
+}
+
+function cost(argv: readonly ByteString[]): number {
+  let bytes = 0;
+  for (const argument of argv) bytes += argument.length;
+  return argv.length + Math.floor(Math.min(bytes, LIMITS.commandBytesMaxRedis) / BYTES_PER_STEP);
+}

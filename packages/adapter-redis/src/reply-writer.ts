@@ -1,0 +1,136 @@
+import type { ByteString } from '@lockstep/model';
+import type { Reply } from './reply.ts';
+
+export type Protocol = 2 | 3;
+
+const CHUNK_BYTES = 16 * 1024;
+const CRLF = 0x0a0d;
+
+/**
+ * Turns replies into bytes, corked: everything of one turn becomes one buffer. Taken bytes are
+ * never written again; the rest of the chunk serves the next turn.
+ */
+export class ReplyWriter {
+  #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #taken = 0;
+  #at = 0;
+
+  /** Bytes written and not yet taken. */
+  get length(): number {
+    return this.#at - this.#taken;
+  }
+
+  /** The bytes since the last take; the caller owns them. */
+  take(): Buffer {
+    const bytes = this.#buffer.subarray(this.#taken, this.#at);
+    if (this.#buffer.length - this.#at < CHUNK_BYTES / 16) {
+      this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+      this.#at = 0;
+    }
+    this.#taken = this.#at;
+    return bytes;
+  }
+
+  write(reply: Reply, protocol: Protocol): void {
+    if (typeof reply === 'string') this.#bulk('$', reply);
+    else if (typeof reply === 'number') this.#line(':', String(reply));
+    else if (reply === null) this.#text(protocol === 3 ? '_\r\n' : '$-1\r\n');
+    else if (typeof reply === 'bigint') this.#line(':', reply.toString());
+    else if (isArray(reply)) this.#items('*', reply.length, reply, protocol);
+    else this.#tagged(reply, protocol);
+  }
+
+  #tagged(reply: Exclude<Reply, Bare>, protocol: Protocol): void {
+    const resp3 = protocol === 3;
+    switch (reply.kind) {
+      case 'status':
+        return this.#line('+', oneLine(reply.text));
+      case 'error':
+        return this.#line('-', oneLine(reply.text));
+      case 'null-array':
+        return this.#text(resp3 ? '_\r\n' : '*-1\r\n');
+      case 'map':
+        if (resp3) return this.#items('%', reply.items.length / 2, reply.items, protocol);
+        return this.#items('*', reply.items.length, reply.items, protocol);
+      case 'set':
+        return this.#items(resp3 ? '~' : '*', reply.items.length, reply.items, protocol);
+      case 'push':
+        return this.#items(resp3 ? '>' : '*', reply.items.length, reply.items, protocol);
+      case 'double':
+        if (resp3) return this.#line(',', doubleText(reply.value));
+        return this.#bulk('$', doubleText(reply.value));
+      case 'boolean':
+        if (resp3) return this.#line('#', reply.value ? 't' : 'f');
+        return this.#line(':', reply.value ? '1' : '0');
+      case 'big-number':
+        return resp3 ? this.#line('(', oneLine(reply.text)) : this.#bulk('$', reply.text);
+      case 'verbatim':
+        if (resp3) return this.#bulk('=', `${reply.format}:${reply.text}`);
+        return this.#bulk('$', reply.text);
+      case 'many':
+        for (const item of reply.items) this.write(item, protocol);
+        return;
+      case 'queued':
+        // Inside a transaction a blocking command does not block; it never gets here otherwise.
+        return this.#text(resp3 ? '_\r\n' : '$-1\r\n');
+    }
+  }
+
+  #items(mark: string, count: number, items: readonly Reply[], protocol: Protocol): void {
+    this.#line(mark, String(count));
+    for (const item of items) this.write(item, protocol);
+  }
+
+  #bulk(mark: string, text: ByteString): void {
+    this.#line(mark, String(text.length));
+    this.#reserve(text.length + 2);
+    this.#at += this.#buffer.latin1Write(text, this.#at, text.length);
+    this.#at = this.#buffer.writeUInt16LE(CRLF, this.#at);
+  }
+
+  #line(mark: string, text: ByteString): void {
+    this.#reserve(text.length + 3);
+    this.#buffer[this.#at++] = mark.charCodeAt(0);
+    if (text.length < 12) {
+      for (let i = 0; i < text.length; i++) this.#buffer[this.#at++] = text.charCodeAt(i);
+    } else {
+      this.#at += this.#buffer.latin1Write(text, this.#at, text.length);
+    }
+    this.#at = this.#buffer.writeUInt16LE(CRLF, this.#at);
+  }
+
+  #text(text: string): void {
+    this.#reserve(text.length);
+    for (let i = 0; i < text.length; i++) this.#buffer[this.#at++] = text.charCodeAt(i);
+  }
+
+  #reserve(count: number): void {
+    if (this.#at + count <= this.#buffer.length) return;
+    const kept = this.#at - this.#taken;
+    const buffer = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (kept + count)));
+    this.#buffer.copy(buffer, 0, this.#taken, this.#at);
+    this.#buffer = buffer;
+    this.#taken = 0;
+    this.#at = kept;
+  }
+}
+
+type Bare = number | bigint | string | null | readonly Reply[];
+
+function isArray(reply: Reply): reply is readonly Reply[] {
+  return Array.isArray(reply);
+}
+
+/** A line break inside a one-line reply would let its text forge the next reply. */
+function oneLine(text: ByteString): ByteString {
+  return /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, ' ') : text;
+}
+
+/** Shortest form that reads back the same; `inf`, `-inf`, `nan` as RESP3 spells them. */
+export function doubleText(value: number): ByteString {
+  if (Number.isNaN(value)) return 'nan';
+  if (value === Number.POSITIVE_INFINITY) return 'inf';
+  if (value === Number.NEGATIVE_INFINITY) return '-inf';
+  if (Object.is(value, -0)) return '-0';
+  return String(value);
+}

@@ -1,0 +1,149 @@
+import type { ByteString } from '@lockstep/model';
+import type { KeyspaceIndex, LiveRecord } from '@lockstep/state-machine';
+
+const HASH_BITS = 48;
+const BUCKET_KEYS_MAX = 64;
+/** Bounds the directory (a million slots) against keys chosen to share leading bits. */
+const DEPTH_MAX = 20;
+
+/**
+ * The fixed 48-bit hash that orders SCAN on every member (design §9): two multiply-xor lanes over
+ * the bytes, each finished by an avalanche. Part of the protocol: cursors survive failover.
+ */
+export function scanHash(key: ByteString): number {
+  let a = 0x811c9dc5 ^ key.length;
+  let b = 0x9747b28c;
+  for (let i = 0; i < key.length; i++) {
+    const byte = key.charCodeAt(i);
+    a = Math.imul(a ^ byte, 0x01000193);
+    b = Math.imul(b ^ byte, 0x5bd1e995);
+    b ^= b >>> 15;
+  }
+  return avalanche(a ^ b) * 65_536 + (avalanche(b + Math.imul(a, 0x85ebca6b)) & 0xffff);
+}
+
+function avalanche(value: number): number {
+  let h = value ^ (value >>> 16);
+  h = Math.imul(h, 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+interface Bucket {
+  /** Leading bits of the hash that its keys share. */
+  depth: number;
+  keys: ByteString[];
+}
+
+/** One page of SCAN: `next` is 0 at the end. */
+export interface ScanPage {
+  readonly keys: ByteString[];
+  readonly next: number;
+}
+
+/**
+ * The keys of one keyspace by leading bits of their hash: an extendible hash directory, so that
+ * buckets lie in hash order and only the one being scanned is sorted. What a reader sees depends
+ * on the set of keys alone, never on the order in which they came.
+ */
+export class ScanIndex implements KeyspaceIndex {
+  #depth = 0;
+  #directory: Bucket[] = [{ depth: 0, keys: [] }];
+
+  changed(
+    key: ByteString,
+    before: LiveRecord | undefined,
+    after: LiveRecord | undefined,
+  ): void {
+    if (before === undefined && after !== undefined) this.#add(key);
+    else if (before !== undefined && after === undefined) this.#remove(key);
+  }
+
+  cleared(): void {
+    this.#depth = 0;
+    this.#directory = [{ depth: 0, keys: [] }];
+  }
+
+  /**
+   * Keys whose hash is at least `from`, in hash order, at least `count` of them if there are as
+   * many; keys of equal hash share a page.
+   */
+  page(from: number, count: number): ScanPage {
+    const keys: ByteString[] = [];
+    let last = -1;
+    let at = this.#slot(from);
+    while (at < this.#directory.length) {
+      const bucket = this.#directory[at]!;
+      for (const { hash, key } of sorted(bucket.keys)) {
+        if (hash < from) continue;
+        if (keys.length >= count && hash !== last) return { keys, next: hash };
+        keys.push(key);
+        last = hash;
+      }
+      at = this.#after(at, bucket);
+    }
+    return { keys, next: 0 };
+  }
+
+  /** A key chosen by 48 bits of a seed; undefined when there are none. */
+  choose(seed: number): ByteString | undefined {
+    return this.page(seed, 1).keys[0] ?? this.page(0, 1).keys[0];
+  }
+
+  #slot(hash: number): number {
+    return Math.floor(hash / 2 ** (HASH_BITS - this.#depth));
+  }
+
+  /** First slot behind those that share the bucket at `slot`. */
+  #after(slot: number, bucket: Bucket): number {
+    const span = 2 ** (this.#depth - bucket.depth);
+    return (Math.floor(slot / span) + 1) * span;
+  }
+
+  #add(key: ByteString): void {
+    const hash = scanHash(key);
+    for (;;) {
+      const bucket = this.#directory[this.#slot(hash)]!;
+      if (bucket.keys.length < BUCKET_KEYS_MAX || bucket.depth >= DEPTH_MAX) {
+        bucket.keys.push(key);
+        return;
+      }
+      this.#split(hash, bucket);
+    }
+  }
+
+  #split(hash: number, bucket: Bucket): void {
+    if (bucket.depth === this.#depth) this.#double();
+    const depth = bucket.depth + 1;
+    const span = 2 ** (this.#depth - depth);
+    const first = Math.floor(this.#slot(hash) / (2 * span)) * 2 * span;
+    const low: Bucket = { depth, keys: [] };
+    const high: Bucket = { depth, keys: [] };
+    const boundary = (first + span) * 2 ** (HASH_BITS - this.#depth);
+    for (const key of bucket.keys) (scanHash(key) < boundary ? low : high).keys.push(key);
+    for (let i = 0; i < span; i++) {
+      this.#directory[first + i] = low;
+      this.#directory[first + span + i] = high;
+    }
+  }
+
+  #double(): void {
+    const directory: Bucket[] = [];
+    for (const bucket of this.#directory) directory.push(bucket, bucket);
+    this.#directory = directory;
+    this.#depth++;
+  }
+
+  #remove(key: ByteString): void {
+    const { keys } = this.#directory[this.#slot(scanHash(key))]!;
+    const at = keys.indexOf(key);
+    const last = keys.pop();
+    if (at < keys.length && last !== undefined) keys[at] = last;
+  }
+}
+
+function sorted(keys: readonly ByteString[]): { hash: number; key: ByteString }[] {
+  const rows = keys.map((key) => ({ hash: scanHash(key), key }));
+  return rows.sort((a, b) => a.hash - b.hash || (a.key < b.key ? -1 : 1));
+}
