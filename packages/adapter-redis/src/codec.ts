@@ -11,7 +11,7 @@ export class Request {
 
   /** Copies argument `i`. */
   argument(i: number): ByteString {
-    return this.buffer.latin1Slice(this.ranges[2 * i]!, this.ranges[2 * i + 1]!);
+    return this.buffer.toString('latin1', this.ranges[2 * i]!, this.ranges[2 * i + 1]!);
   }
 
   /** A view of argument `i`. */
@@ -126,7 +126,7 @@ export class RequestParser {
       return protocolError('too big inline request');
     }
     const end = this.#at + lineEnd;
-    const text = this.#buffer.latin1Slice(this.#at, this.#buffer[end - 1] === CR ? end - 1 : end);
+    const text = this.#buffer.toString('latin1', this.#at, this.#buffer[end - 1] === CR ? end - 1 : end);
     this.#at = end + 1;
     this.#start = this.#at;
     const words = splitInline(text);

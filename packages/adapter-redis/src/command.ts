@@ -43,6 +43,13 @@ export interface CommandSpec {
   readonly exclusive?: boolean;
   /** The same for a data command whose arguments decide (a blocking LOCK ACQUIRE). */
   readonly blocks?: (argv: readonly ByteString[]) => boolean;
+  /** Reply of a command that blocked, from the result of its waiter, at its origin. */
+  readonly served?: (
+    session: DoorSession,
+    argv: readonly ByteString[],
+    result: unknown,
+    db: number,
+  ) => Reply;
   /** Its entry carries who sent it (LOCK shows that to others). */
   readonly identified?: boolean;
   /** Keys when no positions can tell them (EVAL). */

@@ -63,10 +63,16 @@ export interface DoorSession extends Subscriber {
   destroy(): void;
 }
 
+/** The part of a session that WATCH is about. */
+export interface WatchingSession {
+  watched: WatchedKey[];
+  dirty: boolean;
+}
+
 /** Which sessions watch which keys. */
 export interface WatchRegistry {
-  add(session: DoorSession, db: number, key: ByteString): void;
-  clear(session: DoorSession): void;
+  add(session: WatchingSession, db: number, key: ByteString): void;
+  clear(session: WatchingSession): void;
 }
 
 export interface DoorStatistics {
@@ -91,4 +97,6 @@ export interface Door {
   /** Directives shown by CONFIG GET; CONFIG SET changes tuning ones. */
   readonly settings: Map<string, string>;
   readonly statistics: DoorStatistics;
+  /** Ends the lease of a connection's SESSION locks. */
+  endConnection(connection: number): void;
 }

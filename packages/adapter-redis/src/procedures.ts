@@ -2,7 +2,6 @@ import {
   type BinaryReader,
   BinaryWriter,
   type ByteString,
-  LeaseKind,
   ProcedureFamily,
   writeCommandHead,
 } from '@lockstep/model';
@@ -11,7 +10,7 @@ import type { Request } from './codec.ts';
 import type { ClientIdentity } from './command.ts';
 import { CommandExecution, runCommand } from './execution.ts';
 import { keyspaceOf, lockQueueMax, redisKeyspaces, scriptKeyspace } from './keyspaces.ts';
-import { lockWaiterKind, sessionLockTtl } from './lock-wait.ts';
+import { connectionLease, sessionLockTtl } from './lock-session.ts';
 import { notifyKeyspaceEvents } from './notification.ts';
 import { NULL_ARRAY, type Reply } from './reply.ts';
 import type { WatchedKey } from './watched-key.ts';
@@ -38,8 +37,7 @@ const ProcedureNumber = {
   command: ProcedureFamily.Redis,
   read: ProcedureFamily.Redis + 1,
   transaction: ProcedureFamily.Redis + 2,
-  cancelWaiter: ProcedureFamily.Redis + 3,
-  endConnection: ProcedureFamily.Redis + 4,
+  endConnection: ProcedureFamily.Redis + 3,
 } as const;
 const VERSION = 1;
 const NO_CLIENT = 0;
@@ -104,13 +102,6 @@ export function encodeTransaction(writer: BinaryWriter, args: TransactionArgumen
   writer.varint(args.commands.length);
   for (const { db, argv } of args.commands) writeArgv(writer.u8(db), argv);
   return writer.copy();
-}
-
-/** Takes a waiter out of its queue because its client is gone. */
-export function encodeCancelWaiter(waiter: number): Uint8Array {
-  return writeCommandHead(new BinaryWriter(16), ProcedureNumber.cancelWaiter, VERSION)
-    .varint(waiter)
-    .copy();
 }
 
 /** Ends the lease of a connection with its SESSION locks. */
@@ -178,15 +169,6 @@ const transaction: Procedure<TransactionArguments, Reply> = {
   },
 };
 
-const cancelWaiter: Procedure<number, boolean> = {
-  id: ProcedureNumber.cancelWaiter,
-  version: VERSION,
-  name: 'redis.cancelWaiter',
-  readOnly: false,
-  decode: (reader) => reader.varint(),
-  run: (tx, waiter) => tx.removeWaiter(waiter),
-};
-
 const endConnection: Procedure<number, boolean> = {
   id: ProcedureNumber.endConnection,
   version: VERSION,
@@ -194,7 +176,7 @@ const endConnection: Procedure<number, boolean> = {
   readOnly: false,
   decode: (reader) => reader.f64(),
   run(tx, connection) {
-    const lease = tx.leaseById(LeaseKind.RedisConnection, BigInt(connection));
+    const lease = connectionLease(tx, connection);
     if (lease !== undefined) tx.revokeLease(lease.handle);
     return lease !== undefined;
   },
@@ -204,7 +186,6 @@ const endConnection: Procedure<number, boolean> = {
 export const redisExtension: Extension = {
   name: 'redis',
   keyspaces: [...redisKeyspaces, scriptKeyspace],
-  procedures: [command, read, transaction, cancelWaiter, endConnection],
-  waiters: [lockWaiterKind],
+  procedures: [command, read, transaction, endConnection],
   options: [notifyKeyspaceEvents, lockQueueMax, sessionLockTtl],
 };

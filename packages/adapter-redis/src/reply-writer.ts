@@ -3,7 +3,10 @@ import type { Reply } from './reply.ts';
 
 export type Protocol = 2 | 3;
 
-const CHUNK_BYTES = 16 * 1024;
+/** A new connection starts small, since most are idle; the chunk follows what a turn writes. */
+const CHUNK_BYTES_MIN = 512;
+const CHUNK_BYTES_MAX = 16 * 1024;
+const ROOM_BYTES_MIN = 64;
 const CRLF = 0x0a0d;
 
 /**
@@ -11,7 +14,7 @@ const CRLF = 0x0a0d;
  * never written again; the rest of the chunk serves the next turn.
  */
 export class ReplyWriter {
-  #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES_MIN);
   #taken = 0;
   #at = 0;
 
@@ -23,8 +26,9 @@ export class ReplyWriter {
   /** The bytes since the last take; the caller owns them. */
   take(): Buffer {
     const bytes = this.#buffer.subarray(this.#taken, this.#at);
-    if (this.#buffer.length - this.#at < CHUNK_BYTES / 16) {
-      this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    if (this.#buffer.length - this.#at < ROOM_BYTES_MIN) {
+      const size = Math.max(CHUNK_BYTES_MIN, Math.min(CHUNK_BYTES_MAX, 2 * bytes.length));
+      this.#buffer = Buffer.allocUnsafeSlow(size);
       this.#at = 0;
     }
     this.#taken = this.#at;
@@ -84,7 +88,7 @@ export class ReplyWriter {
   #bulk(mark: string, text: ByteString): void {
     this.#line(mark, String(text.length));
     this.#reserve(text.length + 2);
-    this.#at += this.#buffer.latin1Write(text, this.#at, text.length);
+    this.#at += this.#buffer.write(text, this.#at, text.length, 'latin1');
     this.#at = this.#buffer.writeUInt16LE(CRLF, this.#at);
   }
 
@@ -94,7 +98,7 @@ export class ReplyWriter {
     if (text.length < 12) {
       for (let i = 0; i < text.length; i++) this.#buffer[this.#at++] = text.charCodeAt(i);
     } else {
-      this.#at += this.#buffer.latin1Write(text, this.#at, text.length);
+      this.#at += this.#buffer.write(text, this.#at, text.length, 'latin1');
     }
     this.#at = this.#buffer.writeUInt16LE(CRLF, this.#at);
   }
@@ -107,7 +111,7 @@ export class ReplyWriter {
   #reserve(count: number): void {
     if (this.#at + count <= this.#buffer.length) return;
     const kept = this.#at - this.#taken;
-    const buffer = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (kept + count)));
+    const buffer = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES_MIN, 2 * (kept + count)));
     this.#buffer.copy(buffer, 0, this.#taken, this.#at);
     this.#buffer = buffer;
     this.#taken = 0;

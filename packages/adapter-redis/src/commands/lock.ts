@@ -1,92 +1,117 @@
-import type { ByteString } from '@lockstep/model';
-import { deleteKey, getText, setExpiry, writing } from '../access.ts';
+import type { ByteString, Token } from '@lockstep/model';
+import {
+  acquireLock,
+  cancelLockWaiters,
+  extendLock,
+  forceLock,
+  type LockGrant,
+  lockInfo,
+  lockQueue,
+  releaseLock,
+} from '@lockstep/state-machine';
+import { getText, writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import type { DoorSession } from '../door-session.ts';
 import { CommandError, SYNTAX_ERROR, WRONG_TYPE } from '../errors.ts';
 import { absoluteExpiryMs, millisecondsLeft } from '../expiry.ts';
 import { parseToken } from '../fence.ts';
-import { keyspaceOf, lockQueueMax, type RedisRecord } from '../keyspaces.ts';
-import { parseAcquire, parseTtl } from '../lock-options.ts';
-import { decodeLockDetails, decodeLockRequest } from '../lock-request.ts';
-import { enqueueLock, grantReply, takeLock } from '../lock-wait.ts';
+import { keyspaceOf, lockQueueMax } from '../keyspaces.ts';
+import { type AcquireOptions, parseAcquire, parseTtl } from '../lock-options.ts';
+import { decodeLockDetails, encodeLockDetails, openConnectionLease } from '../lock-session.ts';
 import type { Reply } from '../reply.ts';
 import { listLocks } from './lock-list.ts';
 
+/** `:token`, or what WITHINFO shows. */
+function grantReply(
+  owner: ByteString,
+  options: AcquireOptions,
+  token: Token,
+  queued: number,
+  holds: number,
+): Reply {
+  if (!options.withInfo) return token;
+  const ttl = options.ttlMs === 0 ? -1 : options.ttlMs;
+  const items: Reply[] = ['token', token, 'owner', owner, 'ttl', ttl];
+  items.push('queue', queued, 'position', 0, 'reentry', holds - 1);
+  return { kind: 'map', items };
+}
+
 function acquire(execution: Execution, argv: readonly ByteString[]): Reply {
-  const { request, blockMs, queueMax } = parseAcquire(argv, execution.client);
-  if (request.session && request.client === undefined) {
+  const options = parseAcquire(argv);
+  const { client, time } = execution;
+  if (options.session && client === undefined) {
     throw new CommandError('ERR SESSION needs a connection');
   }
   const tx = writing(execution);
-  const key = argv[2]!;
   const keyspace = keyspaceOf(execution.db);
-  const record = execution.get(key);
-  if (record !== undefined && record.value.kind !== 'string') throw new CommandError(WRONG_TYPE);
-  const waiting = tx.waiters(keyspace, key).length;
-  if (record === undefined || record.value.text === request.owner) {
-    const nested = record !== undefined && request.reentrant;
-    const before = tx.lockNote(keyspace, key)?.holds ?? 1;
-    const holds = record === undefined ? 1 : before + (nested ? 1 : 0);
-    const taken = takeLock(tx, keyspace, key, request, tx.origin, holds);
-    return grantReply(request, taken, waiting, holds);
+  const [, , key, owner] = argv as readonly [ByteString, ByteString, ByteString, ByteString];
+  const { ttlMs, blockMs, reentrant, unfair } = options;
+  const limit = Math.min(options.queueMax, tx.option(lockQueueMax));
+  const deadline = blockMs === undefined || blockMs === 0 ? 0 : time + blockMs;
+  const waits = blockMs !== undefined && !execution.nested;
+  const outcome = acquireLock(tx, keyspace, key, {
+    owner,
+    ttlMs,
+    lease: options.session && client !== undefined ? openConnectionLease(tx, client.id) : 0,
+    meta: encodeLockDetails({ meta: options.meta, client }),
+    reentrant,
+    unfair,
+    ...(waits ? { wait: { deadline, queueMax: limit } } : {}),
+  });
+  switch (outcome.kind) {
+    case 'wrong-type':
+      throw new CommandError(WRONG_TYPE);
+    case 'queue-full':
+      throw new CommandError(`QUEUEFULL lock queue limit ${limit} reached`);
+    case 'held':
+      return null;
+    case 'queued':
+      return { kind: 'queued', waiter: outcome.waiter.id };
+    case 'granted': {
+      execution.notify('$', 'set', key);
+      const queued = tx.waiters(keyspace, key).length;
+      return grantReply(owner, options, outcome.token, queued, outcome.holds);
+    }
   }
-  if (blockMs === undefined || execution.nested) return null;
-  const limit = Math.min(queueMax ?? Number.POSITIVE_INFINITY, tx.option(lockQueueMax));
-  if (waiting >= limit) throw new CommandError(`QUEUEFULL lock queue limit ${limit} reached`);
-  const waiter = enqueueLock(tx, keyspace, key, request, blockMs);
-  return { kind: 'queued', waiter: waiter.id };
 }
 
 function blocks(argv: readonly ByteString[]): boolean {
   try {
-    return parseAcquire(argv, undefined).blockMs !== undefined;
+    return parseAcquire(argv).blockMs !== undefined;
   } catch (failure) {
     if (failure instanceof CommandError) return false;
     throw failure;
   }
 }
 
-/** From now on the door renews the connection's lease. */
-function keepSession(session: DoorSession, argv: readonly ByteString[], reply: Reply): Reply {
-  const words = argv.slice(4).map((word) => word.toUpperCase());
-  if (words.includes('SESSION')) session.keepLease();
-  return reply;
-}
-
-/** The record if `owner` holds it, under `token` when one is given. */
-function heldBy(
-  execution: Execution,
-  key: ByteString,
-  owner: ByteString,
-  token: ByteString | undefined,
-): RedisRecord | undefined {
-  const expected = token === undefined ? undefined : parseToken(token);
-  const text = getText(execution, key);
-  const record = text === owner ? execution.get(key) : undefined;
-  if (expected !== undefined && record?.token !== expected) return undefined;
-  return record;
+/** Reply of a waiter that was served later, at its origin. */
+function served(
+  session: DoorSession,
+  argv: readonly ByteString[],
+  result: unknown,
+  db: number,
+): Reply {
+  const { token } = result as LockGrant;
+  const queued = session.door.replica.state.waiters(keyspaceOf(db), argv[2]!).length;
+  return grantReply(argv[3]!, parseAcquire(argv), token, queued, 1);
 }
 
 /** Value of a trailing `TOKEN n`; throws when other words stand there. */
-function tokenOption(argv: readonly ByteString[], at: number): ByteString | undefined {
+function tokenOption(argv: readonly ByteString[], at: number): Token | undefined {
   if (argv.length === at) return undefined;
   if (argv.length !== at + 2 || argv[at]!.toUpperCase() !== 'TOKEN') {
     throw new CommandError(SYNTAX_ERROR);
   }
-  return argv[at + 1];
+  return parseToken(argv[at + 1]!);
 }
 
 function release(execution: Execution, argv: readonly ByteString[]): Reply {
-  const key = argv[2]!;
-  const record = heldBy(execution, key, argv[3]!, tokenOption(argv, 4));
-  if (record === undefined) return 0;
+  const token = tokenOption(argv, 4);
   const keyspace = keyspaceOf(execution.db);
-  const note = execution.reader.lockNote(keyspace, key);
-  if (note !== undefined && note.holds > 1) {
-    writing(execution).setLockNote(keyspace, key, { ...note, holds: note.holds - 1 });
-    return 2;
-  }
-  deleteKey(execution, key);
+  const outcome = releaseLock(writing(execution), keyspace, argv[2]!, argv[3]!, token);
+  if (outcome.kind === 'not-held') return 0;
+  if (outcome.kind === 'still-held') return 2;
+  execution.notify('g', 'del', argv[2]!);
   return 1;
 }
 
@@ -94,14 +119,15 @@ function extend(execution: Execution, argv: readonly ByteString[]): Reply {
   const unit = argv[4]!.toUpperCase();
   if (unit !== 'PX' && unit !== 'EX') throw new CommandError(SYNTAX_ERROR);
   const ttlMs = parseTtl(unit, argv[5]!, 'lock|extend');
-  const record = heldBy(execution, argv[2]!, argv[3]!, tokenOption(argv, 6));
-  if (record === undefined) return 0;
-  const deadline = execution.time + ttlMs;
-  setExpiry(execution, argv[2]!, record, { deadline, past: false });
-  execution.notify('g', 'expire', argv[2]!);
+  const token = tokenOption(argv, 6);
+  const keyspace = keyspaceOf(execution.db);
+  const key = argv[2]!;
+  if (!extendLock(writing(execution), keyspace, key, argv[3]!, ttlMs, token)) return 0;
+  execution.notify('g', 'expire', key);
   return 1;
 }
 
+/** LOCK TOKEN key [owner] and FENCE key [owner]; `at` is where the key stands. */
 function token(at: number) {
   return (execution: Execution, argv: readonly ByteString[]): Reply => {
     if (argv.length > at + 2) throw new CommandError(SYNTAX_ERROR);
@@ -120,49 +146,40 @@ function check(execution: Execution, argv: readonly ByteString[]): Reply {
 
 function info(execution: Execution, argv: readonly ByteString[]): Reply {
   const key = argv[2]!;
-  const keyspace = keyspaceOf(execution.db);
   const record = execution.get(key);
   if (record === undefined) return null;
-  const owner = getText(execution, key) ?? '';
-  const note = execution.reader.lockNote(keyspace, key);
-  const { meta, client } = decodeLockDetails(note?.meta ?? EMPTY_DETAILS);
-  const queue = execution.reader.waiters(keyspace, key).length;
-  const items: Reply[] = ['state', 'held', 'owner', owner, 'token', record.token];
-  items.push('mode', 'exclusive', 'acquired-at', note?.acquiredWall ?? null);
-  items.push('expires-at', record.deadline === 0 ? null : absoluteExpiryMs(execution, record));
+  getText(execution, key);
+  const lock = lockInfo(execution.reader, keyspaceOf(execution.db), key)!;
+  const { meta, client } = decodeLockDetails(lock.meta);
+  const items: Reply[] = ['state', 'held', 'owner', lock.owner, 'token', lock.token];
+  items.push('mode', 'exclusive', 'acquired-at', lock.acquiredWall || null);
+  items.push('expires-at', lock.deadline === 0 ? null : absoluteExpiryMs(execution, record));
   items.push('ttl', millisecondsLeft(execution, record), 'meta', meta);
   items.push('client-id', client?.id ?? null, 'client-addr', client?.address ?? null);
-  items.push('holds', note?.holds ?? 1, 'session', record.lease === 0 ? 0 : 1);
-  items.push('queue-length', queue);
+  items.push('holds', lock.holds, 'session', lock.lease === 0 ? 0 : 1);
+  items.push('queue-length', lock.queueLength);
   return { kind: 'map', items };
 }
 
-/** Details of a record that a plain SET made: a zero-length META, no client. */
-const EMPTY_DETAILS = Uint8Array.of(0);
-
 function queue(execution: Execution, argv: readonly ByteString[]): Reply {
-  return execution.reader.waiters(keyspaceOf(execution.db), argv[2]!).map((waiter): Reply => {
-    const { owner, client } = decodeLockRequest(waiter.args);
+  const entries = lockQueue(execution.reader, keyspaceOf(execution.db), argv[2]!);
+  return entries.map(({ owner, meta, waiter }): Reply => {
+    const { client } = decodeLockDetails(meta);
     return [owner, client?.id ?? null, Math.max(0, execution.time - waiter.since)];
   });
 }
 
 function cancel(execution: Execution, argv: readonly ByteString[]): Reply {
-  const tx = writing(execution);
-  let cancelled = 0;
-  for (const waiter of [...tx.waiters(keyspaceOf(execution.db), argv[2]!)]) {
-    if (decodeLockRequest(waiter.args).owner !== argv[3]) continue;
-    if (tx.removeWaiter(waiter.id)) cancelled = 1;
-  }
-  return cancelled;
+  const keyspace = keyspaceOf(execution.db);
+  return cancelLockWaiters(writing(execution), keyspace, argv[2]!, argv[3]!) ? 1 : 0;
 }
 
 function force(execution: Execution, argv: readonly ByteString[]): Reply {
-  if (argv.length > 3) throw new CommandError('ERR LOCK FORCE … DELAY is not supported yet');
-  const record = execution.get(argv[2]!);
-  if (record === undefined) return null;
-  deleteKey(execution, argv[2]!);
-  return record.token;
+  if (argv.length > 3) throw new CommandError('ERR LOCK FORCE with DELAY is not supported yet');
+  const freed = forceLock(writing(execution), keyspaceOf(execution.db), argv[2]!);
+  if (freed === 0) return null;
+  execution.notify('g', 'del', argv[2]!);
+  return freed;
 }
 
 type Row = readonly [
@@ -205,7 +222,7 @@ subcommands.set('acquire', {
   summary: 'Takes a lock and returns its fencing token, in a fair queue if asked to wait.',
   run: acquire,
   blocks,
-  completed: keepSession,
+  served,
   identified: true,
 });
 subcommands.set('list', {

@@ -245,7 +245,14 @@ export function lockQueue(
   reader: StateReader,
   keyspace: AnyKeyspace,
   name: ByteString,
-): readonly { readonly owner: ByteString; readonly waiter: Waiter }[] {
+): readonly {
+  readonly owner: ByteString;
+  readonly meta: Uint8Array;
+  readonly waiter: Waiter;
+}[] {
   const waiters = reader.waiters(keyspace, name).filter(({ kind }) => kind === LOCK_WAITER_KIND);
-  return waiters.map((waiter) => ({ owner: decodeClaim(waiter.args).owner, waiter }));
+  return waiters.map((waiter) => {
+    const { owner, meta } = decodeClaim(waiter.args);
+    return { owner, meta, waiter };
+  });
 }
