@@ -41,11 +41,7 @@ export function replaceText(
 }
 
 /** APPEND, INCR …: other text, same deadline, lease and hold. */
-export function updateText(
-  execution: Execution,
-  key: ByteString,
-  text: ByteString,
-): RedisRecord {
+export function updateText(execution: Execution, key: ByteString, text: ByteString): RedisRecord {
   const value = execution.get(key)?.value;
   const next: RedisValue = value === undefined ? stringValue(text) : { ...value, text };
   return writing(execution).put(keyspaceOf(execution.db), key, next);

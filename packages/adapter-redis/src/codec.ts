@@ -126,7 +126,11 @@ export class RequestParser {
       return protocolError('too big inline request');
     }
     const end = this.#at + lineEnd;
-    const text = this.#buffer.toString('latin1', this.#at, this.#buffer[end - 1] === CR ? end - 1 : end);
+    const text = this.#buffer.toString(
+      'latin1',
+      this.#at,
+      this.#buffer[end - 1] === CR ? end - 1 : end,
+    );
     this.#at = end + 1;
     this.#start = this.#at;
     const words = splitInline(text);

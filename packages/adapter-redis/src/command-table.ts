@@ -1,12 +1,12 @@
 import type { ByteString } from '@lockstep/model';
 import { arityFits, type CommandSpec } from './command.ts';
-import { connectionCommands } from './commands/connection.ts';
 import { clientCommands } from './commands/client.ts';
+import { connectionCommands } from './commands/connection.ts';
 import { expireCommands } from './commands/expire.ts';
+import { guardCommands } from './commands/guard.ts';
 import { introspectionCommands } from './commands/introspection.ts';
 import { keyCommands } from './commands/keys.ts';
 import { lockCommands } from './commands/lock.ts';
-import { guardCommands } from './commands/guard.ts';
 import { pubsubCommands } from './commands/pubsub.ts';
 import { scriptCommands } from './commands/script.ts';
 import { serverCommands } from './commands/server.ts';

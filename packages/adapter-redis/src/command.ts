@@ -1,7 +1,7 @@
 import type { ByteString, ClusterTimeMs, WallTimeMs } from '@lockstep/model';
 import type { StateReader, Transaction } from '@lockstep/state-machine';
-import type { RedisRecord } from './keyspaces.ts';
 import type { DoorSession } from './door-session.ts';
+import type { RedisRecord } from './keyspaces.ts';
 import type { ErrorReply, Reply } from './reply.ts';
 
 /** Flags of COMMAND INFO; those we act on are described where they are used. */

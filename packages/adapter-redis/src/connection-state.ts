@@ -2,9 +2,9 @@ import type { ByteString, Timer } from '@lockstep/model';
 import type { ClientIdentity } from './command.ts';
 import type { Door, DoorSession, OpenTransaction } from './door-session.ts';
 import { connectionLease, sessionLockTtl } from './lock-session.ts';
+import type { SubscriptionKind } from './pubsub.ts';
 import type { PushReply } from './reply.ts';
 import type { Protocol } from './reply-writer.ts';
-import type { SubscriptionKind } from './pubsub.ts';
 import type { WatchedKey } from './watched-key.ts';
 import type { Wire } from './wire.ts';
 
@@ -115,7 +115,10 @@ export abstract class ConnectionState {
     const lease = connectionLease(this.door.replica.state, this.id);
     if (this.closed) return;
     // Its locks are lost: a closed connection is how their holder learns of it.
-    if (lease === undefined) return this.destroy();
+    if (lease === undefined) {
+      this.destroy();
+      return;
+    }
     this.door.replica.renew(lease.handle, {
       renewed: (alive) => {
         if (!alive) this.destroy();

@@ -1,9 +1,4 @@
-import {
-  type ByteString,
-  type ClusterTimeMs,
-  LIMITS,
-  type WallTimeMs,
-} from '@lockstep/model';
+import { type ByteString, type ClusterTimeMs, LIMITS, type WallTimeMs } from '@lockstep/model';
 import type { StateReader, Transaction } from '@lockstep/state-machine';
 import type { ClientIdentity, CommandSpec, Execution } from './command.ts';
 import { resolveCommand } from './command-table.ts';
@@ -84,7 +79,9 @@ export class CommandExecution implements Execution {
 /** Resolves and runs; what the log holds was resolved at the door before, by the same table. */
 export function runCommand(execution: Execution, argv: readonly ByteString[]): Reply {
   const spec = execution.resolve(argv);
-  return isError(spec as Reply) ? (spec as ErrorReply) : execution.perform(spec as CommandSpec, argv);
+  return isError(spec as Reply)
+    ? (spec as ErrorReply)
+    : execution.perform(spec as CommandSpec, argv);
 }
 
 function cost(argv: readonly ByteString[]): number {

@@ -131,4 +131,3 @@ export function argumentText(value: LuaValue): ByteString | undefined {
   if (Number.isNaN(value)) return 'nan';
   return Number.isFinite(value) ? String(value) : value > 0 ? 'inf' : '-inf';
 }
-

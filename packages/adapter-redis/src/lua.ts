@@ -17,7 +17,7 @@ import { BudgetExceeded } from '@lockstep/state-machine';
 import { type CommandSpec, type Execution, hasFlag } from './command.ts';
 import { argumentText, luaToReply, replyToLua } from './lua-values.ts';
 import { DOOR, type ScriptLogEvent } from './notification.ts';
-import { error, type ErrorReply, isError, type Reply } from './reply.ts';
+import { type ErrorReply, error, isError, type Reply } from './reply.ts';
 import type { Protocol } from './reply-writer.ts';
 import { sha1 } from './sha1.ts';
 import { REPORTED_VERSION } from './version.ts';
@@ -152,11 +152,7 @@ function perform(args: LuaValue[], state: LuaState): Reply {
 }
 
 /** A wrapper changes something if the command inside does. */
-function changes(
-  execution: Execution,
-  spec: CommandSpec,
-  argv: readonly ByteString[],
-): boolean {
+function changes(execution: Execution, spec: CommandSpec, argv: readonly ByteString[]): boolean {
   if (spec.wraps === undefined) return hasFlag(spec, 'write') || hasFlag(spec, 'may_replicate');
   const inner = execution.resolve(argv.slice(spec.wraps(argv)));
   return !isErrorReply(inner) && changes(execution, inner, argv.slice(spec.wraps(argv)));

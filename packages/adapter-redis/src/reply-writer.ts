@@ -1,4 +1,4 @@
-import type { ByteString } from '@lockstep/model';
+import { type ByteString, InvariantError } from '@lockstep/model';
 import type { Reply } from './reply.ts';
 
 export type Protocol = 2 | 3;
@@ -41,42 +41,81 @@ export class ReplyWriter {
     else if (reply === null) this.#text(protocol === 3 ? '_\r\n' : '$-1\r\n');
     else if (typeof reply === 'bigint') this.#line(':', reply.toString());
     else if (isArray(reply)) this.#items('*', reply.length, reply, protocol);
-    else this.#tagged(reply, protocol);
+    else if (protocol === 3) this.#resp3(reply);
+    else this.#resp2(reply);
   }
 
-  #tagged(reply: Exclude<Reply, Bare>, protocol: Protocol): void {
-    const resp3 = protocol === 3;
+  #resp2(reply: Tagged): void {
     switch (reply.kind) {
       case 'status':
-        return this.#line('+', oneLine(reply.text));
+        this.#line('+', oneLine(reply.text));
+        break;
       case 'error':
-        return this.#line('-', oneLine(reply.text));
+        this.#line('-', oneLine(reply.text));
+        break;
       case 'null-array':
-        return this.#text(resp3 ? '_\r\n' : '*-1\r\n');
+        this.#text('*-1\r\n');
+        break;
       case 'map':
-        if (resp3) return this.#items('%', reply.items.length / 2, reply.items, protocol);
-        return this.#items('*', reply.items.length, reply.items, protocol);
       case 'set':
-        return this.#items(resp3 ? '~' : '*', reply.items.length, reply.items, protocol);
       case 'push':
-        return this.#items(resp3 ? '>' : '*', reply.items.length, reply.items, protocol);
+        this.#items('*', reply.items.length, reply.items, 2);
+        break;
       case 'double':
-        if (resp3) return this.#line(',', doubleText(reply.value));
-        return this.#bulk('$', doubleText(reply.value));
+        this.#bulk('$', doubleText(reply.value));
+        break;
       case 'boolean':
-        if (resp3) return this.#line('#', reply.value ? 't' : 'f');
-        return this.#line(':', reply.value ? '1' : '0');
+        this.#line(':', reply.value ? '1' : '0');
+        break;
       case 'big-number':
-        return resp3 ? this.#line('(', oneLine(reply.text)) : this.#bulk('$', reply.text);
       case 'verbatim':
-        if (resp3) return this.#bulk('=', `${reply.format}:${reply.text}`);
-        return this.#bulk('$', reply.text);
+        this.#bulk('$', reply.text);
+        break;
       case 'many':
-        for (const item of reply.items) this.write(item, protocol);
-        return;
+        for (const item of reply.items) this.write(item, 2);
+        break;
       case 'queued':
-        // Inside a transaction a blocking command does not block; it never gets here otherwise.
-        return this.#text(resp3 ? '_\r\n' : '$-1\r\n');
+        throw unanswered();
+    }
+  }
+
+  #resp3(reply: Tagged): void {
+    switch (reply.kind) {
+      case 'status':
+        this.#line('+', oneLine(reply.text));
+        break;
+      case 'error':
+        this.#line('-', oneLine(reply.text));
+        break;
+      case 'null-array':
+        this.#text('_\r\n');
+        break;
+      case 'map':
+        this.#items('%', reply.items.length / 2, reply.items, 3);
+        break;
+      case 'set':
+        this.#items('~', reply.items.length, reply.items, 3);
+        break;
+      case 'push':
+        this.#items('>', reply.items.length, reply.items, 3);
+        break;
+      case 'double':
+        this.#line(',', doubleText(reply.value));
+        break;
+      case 'boolean':
+        this.#line('#', reply.value ? 't' : 'f');
+        break;
+      case 'big-number':
+        this.#line('(', oneLine(reply.text));
+        break;
+      case 'verbatim':
+        this.#bulk('=', `${reply.format}:${reply.text}`);
+        break;
+      case 'many':
+        for (const item of reply.items) this.write(item, 3);
+        break;
+      case 'queued':
+        throw unanswered();
     }
   }
 
@@ -119,7 +158,12 @@ export class ReplyWriter {
   }
 }
 
-type Bare = number | bigint | string | null | readonly Reply[];
+type Tagged = Exclude<Reply, number | bigint | string | null | readonly Reply[]>;
+
+/** A queued command has no reply yet: its session waits for the waiter's event. */
+function unanswered(): InvariantError {
+  return new InvariantError('a command that still waits in a queue was answered');
+}
 
 function isArray(reply: Reply): reply is readonly Reply[] {
   return Array.isArray(reply);

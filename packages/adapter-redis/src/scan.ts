@@ -51,11 +51,7 @@ export class ScanIndex implements KeyspaceIndex {
   #depth = 0;
   #directory: Bucket[] = [{ depth: 0, keys: [] }];
 
-  changed(
-    key: ByteString,
-    before: LiveRecord | undefined,
-    after: LiveRecord | undefined,
-  ): void {
+  changed(key: ByteString, before: LiveRecord | undefined, after: LiveRecord | undefined): void {
     if (before === undefined && after !== undefined) this.#add(key);
     else if (before !== undefined && after === undefined) this.#remove(key);
   }

@@ -24,10 +24,7 @@ export class Slot {
 /** Where slots report to: their session. */
 export interface SlotOwner {
   applied(slot: LoggedSlot, outcome: CommandOutcome): void;
-  read(
-    batch: ReadBatch,
-    times: { readonly clusterMs: number; readonly wallMs: number },
-  ): void;
+  read(batch: ReadBatch, times: { readonly clusterMs: number; readonly wallMs: number }): void;
   failed(slots: readonly Slot[], error: LockstepError): void;
 }
 

@@ -31,7 +31,10 @@ const OVERHEAD_BYTES = 8;
 export const valueCodec: ValueCodec<RedisValue> = {
   encode(writer: BinaryWriter, value: RedisValue): void {
     const { absolute } = value;
-    writer.u8(STRING).u8(absolute === undefined ? 0 : HAS_ABSOLUTE).byteString(value.text);
+    writer
+      .u8(STRING)
+      .u8(absolute === undefined ? 0 : HAS_ABSOLUTE)
+      .byteString(value.text);
     if (absolute !== undefined) writer.f64(absolute.wallMs).f64(absolute.deadline);
   },
 

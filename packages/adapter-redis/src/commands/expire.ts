@@ -27,9 +27,7 @@ function parseConditions(argv: readonly ByteString[]): Conditions {
     else throw new CommandError(`ERR Unsupported option ${argv[i]!}`);
   }
   if (found.nx && (found.xx || found.gt || found.lt)) {
-    throw new CommandError(
-      'ERR NX and XX, GT or LT options at the same time are not compatible',
-    );
+    throw new CommandError('ERR NX and XX, GT or LT options at the same time are not compatible');
   }
   if (found.gt && found.lt) {
     throw new CommandError('ERR GT and LT options at the same time are not compatible');

@@ -1,6 +1,6 @@
 import type { ByteString } from '@lockstep/model';
 import type { CommandSpec } from '../command.ts';
-import { error, type ErrorReply, type Reply, status } from '../reply.ts';
+import { type ErrorReply, error, type Reply, status } from '../reply.ts';
 
 type Table = ReadonlyMap<string, CommandSpec>;
 type Resolve = (table: Table, argv: readonly ByteString[]) => CommandSpec | ErrorReply;

@@ -4,7 +4,7 @@ import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, DB_OUT_OF_RANGE, NO_SUCH_KEY, SYNTAX_ERROR } from '../errors.ts';
 import { globMatches } from '../glob.ts';
 import { clampInteger, parseInteger, requireInteger } from '../integer.ts';
-import { DATABASES, keyspaceOf, redisKeyspaces, type RedisRecord } from '../keyspaces.ts';
+import { DATABASES, keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
 import { OK, type Reply, status } from '../reply.ts';
 import type { ScanIndex } from '../scan.ts';
 
@@ -216,11 +216,25 @@ const objectSubcommands = new Map<string, CommandSpec>([
   ],
   [
     'refcount',
-    spec('object|refcount', 3, READ, [2, 2, 1], 'Always 1: values are not shared.', objectNumber(1)),
+    spec(
+      'object|refcount',
+      3,
+      READ,
+      [2, 2, 1],
+      'Always 1: values are not shared.',
+      objectNumber(1),
+    ),
   ],
   [
     'idletime',
-    spec('object|idletime', 3, READ, [2, 2, 1], 'Always 0: accesses are not tracked.', objectNumber(0)),
+    spec(
+      'object|idletime',
+      3,
+      READ,
+      [2, 2, 1],
+      'Always 0: accesses are not tracked.',
+      objectNumber(0),
+    ),
   ],
 ]);
 

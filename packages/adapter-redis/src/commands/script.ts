@@ -87,7 +87,16 @@ function evalSpec(
   run: NonNullable<CommandSpec['run']>,
 ): CommandSpec {
   const flags = ['noscript', 'stale', readOnly ? 'readonly' : 'write', 'movablekeys'] as const;
-  return { name, arity: -3, flags, keys: NO_KEYS, summary, run, keysOf: keysOfCall, identified: true };
+  return {
+    name,
+    arity: -3,
+    flags,
+    keys: NO_KEYS,
+    summary,
+    run,
+    keysOf: keysOfCall,
+    identified: true,
+  };
 }
 
 function scriptSpec(

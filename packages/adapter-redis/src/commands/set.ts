@@ -2,12 +2,7 @@ import type { ByteString } from '@lockstep/model';
 import { deleteKey, getText, replaceText, setExpiry, textOf, writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, SYNTAX_ERROR } from '../errors.ts';
-import {
-  type Expiry,
-  type ExpiryUnit,
-  isExpiryUnit,
-  positiveExpiry,
-} from '../expiry.ts';
+import { type Expiry, type ExpiryUnit, isExpiryUnit, positiveExpiry } from '../expiry.ts';
 import { admitToken, keyFence, parseToken } from '../fence.ts';
 import { keyspaceOf, type RedisRecord } from '../keyspaces.ts';
 import { OK, type Reply } from '../reply.ts';

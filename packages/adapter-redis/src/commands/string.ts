@@ -3,7 +3,13 @@ import { getText, replaceText, updateText } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, NOT_AN_INTEGER, OVERFLOW, wrongArity } from '../errors.ts';
 import { formatFloat, parseFloatStrict } from '../float.ts';
-import { addIntegers, clampInteger, type Integer, parseInteger, requireInteger } from '../integer.ts';
+import {
+  addIntegers,
+  clampInteger,
+  type Integer,
+  parseInteger,
+  requireInteger,
+} from '../integer.ts';
 import { OK, type Reply } from '../reply.ts';
 
 const TOO_LONG = 'ERR string exceeds maximum allowed size (proto-max-bulk-len)';
