@@ -35,8 +35,8 @@ export function internAcl(acl: Acl): Acl {
 }
 
 /**
- * An ACL as it will be stored: `auth` replaced by the connection's proven identities, duplicates
- * dropped, order kept. Undefined when it is not acceptable (InvalidAcl).
+ * An ACL as it will be stored: duplicates dropped, then `auth` replaced by the connection's proven
+ * identities, order kept. Undefined when it is not acceptable (InvalidAcl).
  */
 export function resolveAcl(
   acl: readonly AclEntry[] | null,
@@ -44,20 +44,25 @@ export function resolveAcl(
 ): Acl | undefined {
   if (acl === null || acl.length === 0) return undefined;
   const resolved: AclEntry[] = [];
-  const add = (entry: AclEntry) => {
-    const { perms, scheme, id } = entry;
-    if (resolved.some((r) => r.perms === perms && r.scheme === scheme && r.id === id)) return;
-    resolved.push({ perms, scheme, id });
-  };
-  for (const entry of acl) {
+  for (const entry of withoutDuplicates(acl)) {
     if (entry.scheme === 'auth') {
       const proven = identities.filter((identity) => AUTHENTICATED.has(identity.scheme));
       if (proven.length === 0) return undefined;
-      for (const identity of proven) add({ perms: entry.perms, ...identity });
-    } else if (isAcceptable(entry)) add(entry);
+      for (const identity of proven) resolved.push({ perms: entry.perms, ...identity });
+    } else if (isAcceptable(entry)) resolved.push(entry);
     else return undefined;
   }
   return internAcl(resolved);
+}
+
+/** Only what the client sent twice collapses; `auth` may well expand to an entry beside it. */
+function withoutDuplicates(acl: readonly AclEntry[]): AclEntry[] {
+  const kept: AclEntry[] = [];
+  for (const { perms, scheme, id } of acl) {
+    if (kept.some((k) => k.perms === perms && k.scheme === scheme && k.id === id)) continue;
+    kept.push({ perms, scheme, id });
+  }
+  return kept;
 }
 
 function isAcceptable({ scheme, id }: AclEntry): boolean {

@@ -17,7 +17,6 @@ export interface ChangeRequest {
 
 export interface MultiRequest {
   readonly kind: 'multi';
-  readonly types: readonly number[];
   readonly operations: readonly TreeOperation[];
 }
 
@@ -39,6 +38,10 @@ export interface SetWatchesRequest {
   readonly recursive: readonly ByteString[];
 }
 
+export interface CloseRequest {
+  readonly kind: 'closeSession';
+}
+
 export type Request =
   | ChangeRequest
   | MultiRequest
@@ -53,7 +56,8 @@ export type Request =
       readonly path: ByteString;
       readonly type: number;
     }
-  | { readonly kind: 'ping' | 'whoAmI' | 'closeSession' | 'sasl' }
+  | CloseRequest
+  | { readonly kind: 'ping' | 'whoAmI' | 'sasl' }
   /** Answered with an error at its place in the order. */
   | { readonly kind: 'refused'; readonly error: number }
   /** Not an operation at all: -6 with zxid -1, then the connection is closed. */
@@ -186,6 +190,7 @@ function readOperation(
 const refusalOf = (path: ByteString): number => (isValidPath(path) ? 0 : ErrorCode.BadArguments);
 
 /** Create flags as clients send them. */
+const FLAG_CONTAINER = 4;
 const FLAG_TTL = 5;
 const FLAG_SEQUENTIAL_TTL = 6;
 const TTL_MS_MAX = 2 ** 40 - 1;
@@ -210,7 +215,7 @@ function readCreate(
     kind: 'create',
     path,
     data,
-    mode: modeOf(type, flags),
+    mode: inMulti ? modeInMulti(type, flags) : modeOf(type, flags),
     sequential,
     nameable: isValidPath(sequential ? `${path}0` : path),
     acl: acl ?? OPEN_ACL,
@@ -224,6 +229,12 @@ function modeOf(type: number, flags: number): NodeMode {
   if (type === OpCode.CreateContainer) return NodeMode.Container;
   if (type === OpCode.CreateTtl) return NodeMode.Ttl;
   return flags === 1 || flags === 3 ? NodeMode.Ephemeral : NodeMode.Persistent;
+}
+
+/** Inside a multi a container is made by the flag, as ZooKeeper has it. */
+function modeInMulti(type: number, flags: number): NodeMode {
+  if (type === OpCode.CreateTtl) return NodeMode.Ttl;
+  return flags === FLAG_CONTAINER ? NodeMode.Container : modeOf(OpCode.Create, flags);
 }
 
 function createRefusal(
@@ -241,16 +252,14 @@ function createRefusal(
 }
 
 function readMulti(reader: JuteReader, identities: readonly Identity[]): MultiRequest {
-  const types: number[] = [];
   const operations: TreeOperation[] = [];
   for (let head = readMultiHeader(reader); !head.done; head = readMultiHeader(reader)) {
     const allowed = head.type !== OpCode.SetAcl;
     const operation = allowed ? readOperation(head.type, reader, identities, true) : undefined;
     if (operation === undefined) throw new JuteError(`type ${head.type} inside a multi`);
-    types.push(head.type);
     operations.push(operation);
   }
-  return { kind: 'multi', types, operations };
+  return { kind: 'multi', operations };
 }
 
 function readMultiRead(reader: JuteReader): Request {

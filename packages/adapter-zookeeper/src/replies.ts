@@ -4,11 +4,12 @@ import type { ChangeRequest, MultiRequest, ReadRequest } from './codec.ts';
 import { ErrorCode } from './errors.ts';
 import type { FrameWriter } from './jute.ts';
 import { AddWatchMode, OpCode } from './opcodes.ts';
-import type { OperationResult } from './operations.ts';
+import type { OperationResult, TreeOperation } from './operations.ts';
 import { evaluateRead, writeMultiRead } from './reads.ts';
 import { writeClientInfo, writeMultiHeader, writeStat } from './records.ts';
 import type { Pending } from './request-queue.ts';
 import type { Session } from './session.ts';
+import { NodeMode } from './tree.ts';
 import { catchUp } from './watch-restoration.ts';
 
 /** What happens to the connection after the reply. */
@@ -76,7 +77,7 @@ function writeMulti(
   frames: FrameWriter,
   xid: number,
   zxid: Revision,
-  { types }: MultiRequest,
+  { operations }: MultiRequest,
   result: MultiResult,
 ): void {
   if (!isList(result)) {
@@ -89,7 +90,7 @@ function writeMulti(
     if (failed) {
       writeMultiHeader(frames, OpCode.Error, false, entry.error);
       frames.int(entry.error);
-    } else writeMultiEntry(frames, types[at]!, entry);
+    } else writeMultiEntry(frames, operations[at]!, entry);
   }
   writeMultiHeader(frames, OpCode.Error, true, -1);
   frames.end();
@@ -97,14 +98,33 @@ function writeMulti(
 
 const isList = (result: MultiResult): result is readonly OperationResult[] => Array.isArray(result);
 
-/** Containers and TTL nodes report as create2 does. */
-function writeMultiEntry(frames: FrameWriter, type: number, entry: OperationResult): void {
-  const withStat = type === OpCode.CreateContainer || type === OpCode.CreateTtl;
-  const shown = withStat ? OpCode.Create2 : type;
-  writeMultiHeader(frames, shown, false, ErrorCode.Ok);
-  if (shown === OpCode.Create || shown === OpCode.Create2) frames.string(entry.path ?? '');
-  if (entry.stat !== undefined && shown !== OpCode.Create) writeStat(frames, entry.stat);
+/**
+ * Containers and TTL nodes report as create2 does, with their stat; create2 itself reports as
+ * create does, without. So does ZooKeeper, and clients go by the type they find.
+ */
+function writeMultiEntry(
+  frames: FrameWriter,
+  operation: TreeOperation,
+  { path, stat }: OperationResult,
+): void {
+  if (operation.kind === 'create') {
+    const { mode } = operation;
+    const withStat = mode === NodeMode.Container || mode === NodeMode.Ttl;
+    writeMultiHeader(frames, withStat ? OpCode.Create2 : OpCode.Create, false, ErrorCode.Ok);
+    frames.string(path ?? '');
+    if (withStat && stat !== undefined) writeStat(frames, stat);
+    return;
+  }
+  writeMultiHeader(frames, TYPES[operation.kind], false, ErrorCode.Ok);
+  if (stat !== undefined) writeStat(frames, stat);
 }
+
+const TYPES = {
+  delete: OpCode.Delete,
+  setData: OpCode.SetData,
+  setAcl: OpCode.SetAcl,
+  check: OpCode.Check,
+} as const;
 
 function writeRead(session: Session, xid: number, request: ReadRequest): void {
   const { frames, door } = session;

@@ -14,9 +14,13 @@ export class Pending implements CommandWaiter, BarrierWaiter {
   readonly xid: number;
   readonly request: Request;
   readonly bytes: number;
+  /** Its command; kept back while a sync before it is unfinished. */
+  command: Uint8Array | undefined;
   /** Monotonic; undefined for requests without an own wait. */
   readonly arrivedMs: number | undefined;
   waiting: boolean;
+  /** Waits, but was not handed to the log or the barrier yet. */
+  held = false;
   /** Set when the log answered: its result, and the zxid at its place in the log. */
   result: unknown;
   zxid: Revision = 0;
@@ -54,7 +58,12 @@ export class Pending implements CommandWaiter, BarrierWaiter {
   }
 }
 
-/** Requests of one connection that are not answered yet, oldest first. */
+/**
+ * Requests of one connection that are not answered yet, oldest first.
+ *
+ * What stands behind an unfinished sync is kept back: a read between the two must not see a write
+ * that comes after it, and the log would not wait for the barrier.
+ */
 export class RequestQueue {
   #head: Pending | undefined;
   #tail: Pending | undefined;
@@ -72,6 +81,13 @@ export class RequestQueue {
     this.count++;
     this.bytes += pending.bytes;
     return pending;
+  }
+
+  /** The oldest request that was kept back; undefined when everything is under way. */
+  firstHeld(): Pending | undefined {
+    let at = this.#head;
+    while (at !== undefined && !at.held) at = at.next;
+    return at;
   }
 
   /** Takes out the oldest if its turn to be answered has come. */

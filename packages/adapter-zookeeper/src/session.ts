@@ -7,9 +7,15 @@ import {
   type Timer,
 } from '@lockstep/model';
 import type { Lease } from '@lockstep/state-machine';
-import { type Acl, encodeIdentities, type Identity, permits } from './acl.ts';
-import { authenticate } from './authentication.ts';
-import { type Request, readRequest } from './codec.ts';
+import { type Acl, type Identity, permits } from './acl.ts';
+import {
+  type ChangeRequest,
+  type CloseRequest,
+  type MultiRequest,
+  type Request,
+  readRequest,
+} from './codec.ts';
+import { ConnectionIdentities } from './connection-identities.ts';
 import type { Door } from './door.ts';
 import { ErrorCode } from './errors.ts';
 import { FrameAssembler } from './frame-assembler.ts';
@@ -46,8 +52,6 @@ type Phase = 'handshake' | 'opening' | 'open' | 'closing' | 'finished' | 'closed
 
 /** A client that does not close after our end is cut off after this long. */
 const LINGER_MS = 5000;
-/** Identities travel with each command of a connection. */
-const IDENTITY_BYTES_MAX = 16 * 1024;
 /** Replies refer to stored values, so this is no memory held; it ends what nobody will read. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -61,7 +65,6 @@ export class Session implements Watcher {
   readonly wire: Wire;
   /** Replies and events of this turn. */
   readonly frames = new FrameWriter();
-  identities: readonly Identity[];
   /** Set by the handshake. */
   sessionId = 0n;
   lease: LeaseHandle = 0;
@@ -76,10 +79,12 @@ export class Session implements Watcher {
   readonly queue = new RequestQueue();
 
   #command: CommandSession = { lease: 0, epoch: 0 };
-  #encodedIdentities: Uint8Array;
+  readonly #identities: ConnectionIdentities;
   #phase: Phase = 'handshake';
   readonly #handshake: Handshake;
   readonly #input: FrameAssembler;
+  /** A sync is under way: nothing behind it is handed on. */
+  #syncing = false;
   #paused = false;
   #pumpPosted = false;
   #linger: Timer | undefined;
@@ -87,10 +92,13 @@ export class Session implements Watcher {
   constructor(door: Door, wire: Wire) {
     this.door = door;
     this.wire = wire;
-    this.identities = [{ scheme: 'ip', id: wire.address }];
-    this.#encodedIdentities = encodeIdentities(this.identities);
+    this.#identities = new ConnectionIdentities(wire.address);
     this.#input = new FrameAssembler(door.settings.frameBytesMax);
     this.#handshake = new Handshake(this);
+  }
+
+  get identities(): readonly Identity[] {
+    return this.#identities.list;
   }
 
   get isOpen(): boolean {
@@ -256,38 +264,66 @@ export class Session implements Watcher {
   }
 
   #dispatch(xid: number, request: Request, bytes: number): void {
-    const { replica } = this.door.settings;
     switch (request.kind) {
-      case 'change': {
-        const { operation } = request;
-        const command = changeCommand(this.#command, this.#encodedIdentities, operation);
-        replica.submit(command, this.#enqueue(xid, request, bytes, true));
-        return;
-      }
-      case 'multi': {
-        const { operations } = request;
-        const command = multiCommand(this.#command, this.#encodedIdentities, operations);
-        replica.submit(command, this.#enqueue(xid, request, bytes, true));
-        return;
-      }
-      case 'closeSession':
-        replica.submit(
-          closeSessionCommand(this.#command),
-          this.#enqueue(xid, request, bytes, true),
-        );
+      case 'change':
+      case 'multi':
+      case 'closeSession': {
+        const pending = this.#enqueue(xid, request, bytes, true);
+        pending.command = this.#commandOf(request);
+        this.#hand(pending);
+        if (request.kind !== 'closeSession') return;
         this.#phase = 'closing';
         this.#input.clear();
         return;
+      }
       case 'sync':
-        replica.barrier(this.#enqueue(xid, request, bytes, true));
+        this.#hand(this.#enqueue(xid, request, bytes, true));
         return;
       case 'auth':
         this.#authenticate(xid, request.scheme, request.credentials);
         return;
       default:
-        if (this.queue.isEmpty) {
-          this.#answer(new Pending(this, xid, request, bytes, undefined));
-        } else this.#enqueue(xid, request, bytes, false);
+        if (!this.queue.isEmpty) this.#enqueue(xid, request, bytes, false);
+        else this.#answer(new Pending(this, xid, request, bytes, undefined));
+    }
+  }
+
+  /** Data in it is a view on the frame, so it is encoded at once. */
+  #commandOf(request: ChangeRequest | MultiRequest | CloseRequest): Uint8Array {
+    const identities = this.#identities.encoded;
+    if (request.kind === 'closeSession') return closeSessionCommand(this.#command);
+    if (request.kind === 'multi') {
+      return multiCommand(this.#command, identities, request.operations);
+    }
+    return changeCommand(this.#command, identities, request.operation);
+  }
+
+  /** To the log or the barrier; kept back while a sync before it is unfinished. */
+  #hand(pending: Pending): void {
+    if (this.#syncing) {
+      pending.held = true;
+      return;
+    }
+    const { replica } = this.door.settings;
+    pending.held = false;
+    if (pending.command !== undefined) {
+      const { command } = pending;
+      pending.command = undefined;
+      replica.submit(command, pending);
+    } else {
+      this.#syncing = true;
+      replica.barrier(pending);
+    }
+  }
+
+  /** The sync is answered: on to the next one with all that was kept back before it. */
+  #handHeld(): void {
+    if (this.#isOver) return;
+    this.#syncing = false;
+    for (;;) {
+      const pending = this.queue.firstHeld();
+      if (pending === undefined || this.#syncing) return;
+      this.#hand(pending);
     }
   }
 
@@ -312,6 +348,7 @@ export class Session implements Watcher {
       }
       this.#answer(one);
       if (this.#isOver) return;
+      if (one.request.kind === 'sync') settings.scheduler.post(() => this.#handHeld());
     }
     this.#postPump();
   }
@@ -326,22 +363,14 @@ export class Session implements Watcher {
 
   /** Outside of the request order: the reply may overtake those of earlier writes. */
   #authenticate(xid: number, scheme: ByteString, credentials: Uint8Array): void {
-    const crowded = this.#encodedIdentities.length + credentials.length > IDENTITY_BYTES_MAX;
-    const { superDigest } = this.door.settings;
-    const added = crowded ? undefined : authenticate(scheme, credentials, superDigest);
-    const error = added === undefined ? ErrorCode.AuthFailed : ErrorCode.Ok;
+    const added = this.#identities.add(scheme, credentials, this.door.settings.superDigest);
+    const error = added ? ErrorCode.Ok : ErrorCode.AuthFailed;
     this.countSent();
     this.frames.begin().int(xid).long(0).int(error).end();
     this.door.markDirty(this);
-    if (added === undefined) {
-      this.door.statistics.authFailures++;
-      this.finish();
-      return;
-    }
-    const isNew = ({ scheme: s, id }: Identity) =>
-      !this.identities.some((known) => known.scheme === s && known.id === id);
-    this.identities = [...this.identities, ...added.filter(isNew)];
-    this.#encodedIdentities = encodeIdentities(this.identities);
+    if (added) return;
+    this.door.statistics.authFailures++;
+    this.finish();
   }
 
   // ---- events -------------------------------------------------------------------------------

@@ -34,9 +34,12 @@ describe('ACLs of new nodes', () => {
     expect(resolveAcl(entries, [ip])).toBeUndefined();
   });
 
-  test('auth stands for every proven identity and duplicates collapse', () => {
-    const entries = [acl('auth', 'whatever', 1), acl('digest', bob.id, 1), acl('auth', '', 1)];
-    expect(resolveAcl(entries, [ip, bob])).toEqual([{ ...bob, perms: 1 }]);
+  test('duplicates collapse, then auth stands for every proven identity', () => {
+    const entry = acl('digest', bob.id, 1);
+    expect(resolveAcl([entry, entry, acl('auth', 'ignored', 1)], [ip, bob])).toEqual([
+      entry,
+      entry,
+    ]);
   });
 });
 

@@ -80,7 +80,6 @@ describe('frames of real clients', () => {
   test('an empty multi is a terminator alone', () => {
     expect(readRequest(14, reader('ffffffff 01 ffffffff'), [])).toEqual({
       kind: 'multi',
-      types: [],
       operations: [],
     });
   });

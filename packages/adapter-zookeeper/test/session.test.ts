@@ -60,6 +60,21 @@ describe('order on one connection', () => {
     expect(summary(client.take())).toEqual(['1 ok', '2 ok', '3 ok']);
   });
 
+  test('a read between a sync and a write does not see that write', () => {
+    client.segment(() => {
+      client.send(OpCode.Create, body.create('/n'));
+      client.send(OpCode.Sync, body.path('/'));
+      client.send(OpCode.Exists, body.read('/n'));
+      client.send(OpCode.Sync, body.path('/'));
+      client.send(OpCode.Delete, body.version('/n'));
+      client.send(OpCode.Exists, body.read('/n'));
+    });
+    expect(summary(client.take())).toEqual([
+      ...['1 ok', '2 ok', '3 ok', '4 ok', '5 ok'],
+      '6 error -101',
+    ]);
+  });
+
   test('what stands behind closeSession is dropped', () => {
     client.segment(() => {
       client.send(OpCode.Create, body.create('/n'));

@@ -169,7 +169,7 @@ describe('multi', () => {
     );
     expect(results.map(({ type, error, path }) => [type, error, path])).toEqual([
       [OpCode.Create, 0, '/p'],
-      [OpCode.Create2, 0, '/p/c-0000000000'],
+      [OpCode.Create, 0, '/p/c-0000000000'],
       [OpCode.Create, 0, '/p/c-0000000001'],
       [OpCode.SetData, 0, undefined],
       [OpCode.Check, 0, undefined],
