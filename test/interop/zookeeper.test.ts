@@ -1,6 +1,15 @@
+import zookeeper from 'node-zookeeper-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenDoor, openDoor } from '../../packages/adapter-zookeeper/test/open-door.ts';
-import { hasZooKeeper, RealZooKeeper } from './zookeeper/real-zookeeper.ts';
+import { runProgram } from './zookeeper/program.ts';
+import {
+  hasKazoo,
+  hasZkCli,
+  hasZooKeeper,
+  PYTHON,
+  RealZooKeeper,
+  ZKCLI,
+} from './zookeeper/real-zookeeper.ts';
 import { runScript } from './zookeeper/script.ts';
 
 /** Where installed clients are missing these tests are skipped, but never on CI. */
@@ -37,5 +46,107 @@ describe.skipIf(skipUnless(hasZooKeeper))('beside a real ZooKeeper', () => {
       const plain = found.map((line) => line.replaceAll(`/transcript${at}`, '/transcript'));
       expect(plain).toEqual(wanted);
     }
+  });
+});
+
+describe.skipIf(skipUnless(hasKazoo))('kazoo', () => {
+  test('locks, elections, barriers, queues and watchers work', async () => {
+    const recipes = new URL('./zookeeper/recipes.py', import.meta.url).pathname;
+    const run = await runProgram(PYTHON, [recipes, addresses.join(',')]);
+    expect(run.output.trim().split('\n'), run.errors).toEqual([
+      ...['basics', 'transactions', 'permissions', 'watches', 'lock'],
+      ...['dead holder', 'election', 'barrier', 'queues', 'reattach'],
+    ]);
+    expect(run.code, run.errors).toBe(0);
+  });
+});
+
+describe.skipIf(skipUnless(hasZkCli))('zkCli', () => {
+  test('its commands do what they say', async () => {
+    const commands = [
+      'create /cli data',
+      'create -s /cli/s- x',
+      'create -e /cli/e x',
+      'create -c /cli/box',
+      'create -t 100000 /cli/ttl',
+      'ls /cli',
+      'ls -R /cli',
+      'get /cli',
+      'set /cli newer',
+      'get -w /cli',
+      'set /cli newest',
+      'stat /cli',
+      'getAcl /cli',
+      'addauth digest bob:pw',
+      'setAcl /cli/e auth::cdrwa',
+      'getAcl /cli/e',
+      'whoami',
+      'sync /cli',
+      'getEphemerals /cli',
+      'getAllChildrenNumber /cli',
+      'addWatch /cli/w',
+      'create /cli/w x',
+      'removewatches /cli/w -a',
+      'delete /cli/none',
+      'setquota -n 100 /cli/box',
+      'listquota /cli/box',
+      'delquota -n /cli/box',
+      'config',
+      'deleteall /cli',
+      'ls /cli',
+      'quit',
+    ];
+    const args = ['-server', addresses[0]!];
+    const run = await runProgram(ZKCLI, args, `${commands.join('\n')}\n`);
+    const output = run.output + run.errors;
+    for (const expected of [
+      'Created /cli\n',
+      'Created /cli/s-0000000000\n',
+      'Created /cli/e\n',
+      '[box, e, s-0000000000, ttl]\n',
+      'newer\n',
+      'type:NodeDataChanged path:/cli\n',
+      'dataVersion = 2\n',
+      "'world,'anyone\n: cdrwa\n",
+      "'digest,'bob:",
+      'Sync is OK\n',
+      '[/cli/e]\n',
+      'type:NodeCreated path:/cli/w\n',
+      'Node does not exist: /cli/none\n',
+      'Node does not exist: /cli\n',
+    ]) {
+      expect(output).toContain(expected);
+    }
+  });
+});
+
+describe('node-zookeeper-client', () => {
+  test('its handshake without readOnly and its first xid of 0 are understood', async () => {
+    const client = zookeeper.createClient(addresses.join(','), { sessionTimeout: 8000 });
+    await new Promise<void>((resolve) => {
+      client.once('connected', () => resolve());
+      client.connect();
+    });
+    const path = await new Promise<string>((resolve, reject) => {
+      const { EPHEMERAL_SEQUENTIAL } = zookeeper.CreateMode;
+      const data = Buffer.from('data');
+      client.create('/nzc-', data, EPHEMERAL_SEQUENTIAL, (error, created) => {
+        if (error) reject(error);
+        else resolve(created);
+      });
+    });
+    expect(path).toMatch(/^\/nzc-\d{10}$/);
+    const event = new Promise<string>((resolve) => {
+      client.getData(
+        path,
+        (seen) => resolve(seen.getName()),
+        () => client.setData(path, Buffer.from('newer'), () => {}),
+      );
+    });
+    expect(await event).toBe('NODE_DATA_CHANGED');
+    await new Promise<void>((resolve) => {
+      client.once('disconnected', () => resolve());
+      client.close();
+    });
   });
 });

@@ -83,7 +83,7 @@ export class Session implements Watcher {
   #phase: Phase = 'handshake';
   readonly #handshake: Handshake;
   readonly #input: FrameAssembler;
-  /** A sync is under way: nothing behind it is handed on. */
+  /** Nothing behind it is handed on. */
   #syncing = false;
   #paused = false;
   #pumpPosted = false;
@@ -164,7 +164,7 @@ export class Session implements Watcher {
   // ---- reading ------------------------------------------------------------------------------
 
   #pump(): void {
-    const wasReceived = this.received;
+    const before = this.received;
     while (!this.#isBlocked()) {
       if (this.#phase === 'handshake' && this.#answerWord()) return;
       const frame = this.#input.next();
@@ -178,7 +178,7 @@ export class Session implements Watcher {
       if (this.#phase === 'handshake') this.#beginHandshake(frame);
       else this.#accept(frame);
     }
-    if (this.received !== wasReceived && this.isOpen) this.door.renewals.touch(this);
+    if (this.received !== before && this.isOpen) this.door.renewals.touch(this);
     this.#adjustReading();
   }
 
@@ -305,12 +305,11 @@ export class Session implements Watcher {
       return;
     }
     const { replica } = this.door.settings;
+    const { command } = pending;
     pending.held = false;
-    if (pending.command !== undefined) {
-      const { command } = pending;
-      pending.command = undefined;
-      replica.submit(command, pending);
-    } else {
+    pending.command = undefined;
+    if (command !== undefined) replica.submit(command, pending);
+    else {
       this.#syncing = true;
       replica.barrier(pending);
     }
@@ -321,8 +320,8 @@ export class Session implements Watcher {
     if (this.#isOver) return;
     this.#syncing = false;
     for (;;) {
-      const pending = this.queue.firstHeld();
-      if (pending === undefined || this.#syncing) return;
+      const pending = this.#syncing ? undefined : this.queue.firstHeld();
+      if (pending === undefined) return;
       this.#hand(pending);
     }
   }
@@ -342,9 +341,8 @@ export class Session implements Watcher {
     const { statistics, settings } = this.door;
     for (let one = this.queue.shiftReady(); one !== undefined; one = this.queue.shiftReady()) {
       statistics.outstanding--;
-      const { arrivedMs } = one;
-      if (arrivedMs !== undefined) {
-        statistics.answered(settings.clock.monotonicMs() - arrivedMs);
+      if (one.arrivedMs !== undefined) {
+        statistics.answered(settings.clock.monotonicMs() - one.arrivedMs);
       }
       this.#answer(one);
       if (this.#isOver) return;

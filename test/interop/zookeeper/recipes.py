@@ -79,6 +79,7 @@ def permissions(zk):
     assert bob.get(ROOT + "/secret")[0] == b"x"
     assert bob.get_acls(ROOT + "/secret")[0] == [acl]
     bob.stop()
+    zk.delete(ROOT + "/secret")
     passed("permissions")
 
 
