@@ -84,6 +84,15 @@ export class EtcdSession {
     };
   }
 
+  /** Starts a command; the returned function waits for its end and writes it down then. */
+  background(args: readonly string[]): () => Promise<void> {
+    const end = finished(this.#spawn(args, undefined));
+    return async () => {
+      const { stdout, stderr, code } = await end;
+      this.#note(args, stdout, stderr, code);
+    };
+  }
+
   /** Starts a command and writes it down once it has printed `lines` lines, then ends it. */
   async watch(args: readonly string[], lines: number): Promise<void> {
     const child = this.#spawn(args, undefined);

@@ -145,11 +145,18 @@ describe.runIf(available || required)('etcdctl sees no difference', () => {
     it('locks, one holder after the other', () =>
       compare(async (session) => {
         const free = await session.start(['lock', 'job'], 1);
-        const waiting = session.run(['lock', 'job', '--', 'sh', '-c', 'echo $ETCD_LOCK_REV']);
+        const waiting = session.background([
+          'lock',
+          'job',
+          '--',
+          'sh',
+          '-c',
+          'echo $ETCD_LOCK_REV',
+        ]);
         const count = ['get', '--prefix', 'job', '--keys-only'];
         while ((await session.query(count)).split('job/').length < 3);
         await free();
-        await waiting;
+        await waiting();
         await session.run(['get', '--prefix', 'job']);
         await session.run(['lock', 'job', 'false']);
       }));
