@@ -1,12 +1,13 @@
-import type {
-  BinaryReader,
-  BinaryWriter,
-  ByteString,
-  ClusterTimeMs,
-  Incarnation,
-  LeaseHandle,
-  LeaseKind,
-  MemberId,
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  type ByteString,
+  type ClusterTimeMs,
+  copyBytes,
+  type Incarnation,
+  type LeaseHandle,
+  type LeaseKind,
+  type MemberId,
 } from '@lockstep/model';
 import type { Lease } from '../contract.ts';
 import { SystemRow, Table, u64Key } from '../image.ts';
@@ -107,7 +108,7 @@ export function decodeLease(handle: LeaseHandle, reader: BinaryReader): LeaseRow
   const epoch = reader.varint();
   const origin = reader.varint();
   const incarnation = reader.varint();
-  const payload = new Uint8Array(reader.bytes());
+  const payload = copyBytes(reader.bytes());
   return new LeaseRow(handle, kind, id, ttlMs, epoch, payload, origin, incarnation);
 }
 

@@ -1,4 +1,4 @@
-import type { BinaryReader, BinaryWriter, ByteString } from '@lockstep/model';
+import { type BinaryReader, type BinaryWriter, type ByteString, copyBytes } from '@lockstep/model';
 import type { LockNote } from '../contract.ts';
 import { SystemRow, Table, u16Key } from '../image.ts';
 import type { KeyspaceTable } from '../keyspace.ts';
@@ -42,6 +42,6 @@ export function decodeLockNote(reader: BinaryReader): LockNote {
     acquiredWall: reader.f64(),
     origin: reader.varint(),
     holds: reader.varint(),
-    meta: new Uint8Array(reader.bytes()),
+    meta: copyBytes(reader.bytes()),
   };
 }

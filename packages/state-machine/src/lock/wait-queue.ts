@@ -1,11 +1,12 @@
-import type {
-  BinaryReader,
-  BinaryWriter,
-  ByteString,
-  ClusterTimeMs,
-  Incarnation,
-  MemberId,
-  Sequence,
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  type ByteString,
+  type ClusterTimeMs,
+  copyBytes,
+  type Incarnation,
+  type MemberId,
+  type Sequence,
 } from '@lockstep/model';
 import type { AnyKeyspace, Waiter } from '../contract.ts';
 import { SystemRow, Table, u64Key } from '../image.ts';
@@ -89,7 +90,7 @@ export function decodeWaiter(
     request: reader.varint(),
     deadline: reader.f64(),
     since: reader.f64(),
-    args: new Uint8Array(reader.bytes()),
+    args: copyBytes(reader.bytes()),
   });
 }
 
