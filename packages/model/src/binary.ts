@@ -116,6 +116,17 @@ export class BinaryWriter {
     this.#length = 0;
     return copy;
   }
+
+  /**
+   * As `copy`, but cut from Node's shared pool: a quarter of the price at 256 bytes, and a copy
+   * that stays pins up to 8 KiB. For bytes that are handed on and soon let go.
+   */
+  pooledCopy(): Uint8Array {
+    const copy = Buffer.allocUnsafe(this.#length);
+    this.#buffer.copy(copy, 0, 0, this.#length);
+    this.#length = 0;
+    return copy;
+  }
 }
 
 /** Malformed input met by a BinaryReader: truncated or out of range. */

@@ -1,5 +1,5 @@
 import type { Index, Term } from '@lockstep/model';
-import type { CompactionSink, HistoryTable, KeyHistory } from './history.ts';
+import type { CompactionSink, HistoryTable } from './history.ts';
 import type { SystemRow } from './image.ts';
 import type { KeyspaceTable } from './keyspace.ts';
 import type { Store } from './store.ts';
@@ -67,7 +67,7 @@ export class EntryTail {
   #dropper(table: KeyspaceTable, history: HistoryTable): CompactionSink {
     const { image } = this.#store;
     return {
-      dropped: (_key: KeyHistory, revision, sub, sizeBytes) => {
+      dropped: (revision, sub, sizeBytes) => {
         image.set(history.imageKey(revision, sub), undefined);
         table.generation.liveBytes -= sizeBytes;
       },

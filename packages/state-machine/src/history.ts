@@ -18,34 +18,44 @@ const SIZE_RANGE = 2 ** 26;
  */
 export class KeyHistory {
   readonly key: ByteString;
-  versions: number[] = [];
+  #versions: number[] = [];
+  /** Numbers at the front that are dropped but not yet cut off: a cut moves the whole list. */
+  #head = 0;
 
   constructor(key: ByteString) {
     this.key = key;
   }
 
   push(revision: Revision, sub: number, live: boolean, sizeBytes: number): void {
-    this.versions.push(revision, (sub * SIZE_RANGE + sizeBytes) * 2 + (live ? 1 : 0));
+    this.#versions.push(revision, (sub * SIZE_RANGE + sizeBytes) * 2 + (live ? 1 : 0));
   }
 
   get count(): number {
-    return this.versions.length / 2;
+    return (this.#versions.length - this.#head) / 2;
   }
 
   revision(at: number): Revision {
-    return this.versions[at * 2]!;
+    return this.#versions[this.#head + at * 2]!;
   }
 
   sub(at: number): number {
-    return Math.floor(this.versions[at * 2 + 1]! / (2 * SIZE_RANGE));
+    return Math.floor(this.#versions[this.#head + at * 2 + 1]! / (2 * SIZE_RANGE));
   }
 
   live(at: number): boolean {
-    return this.versions[at * 2 + 1]! % 2 === 1;
+    return this.#versions[this.#head + at * 2 + 1]! % 2 === 1;
   }
 
   sizeBytes(at: number): number {
-    return Math.floor(this.versions[at * 2 + 1]! / 2) % SIZE_RANGE;
+    return Math.floor(this.#versions[this.#head + at * 2 + 1]! / 2) % SIZE_RANGE;
+  }
+
+  /** Drops the oldest version. */
+  shift(): void {
+    this.#head += 2;
+    if (this.#head < 32 || this.#head * 2 < this.#versions.length) return;
+    this.#versions = this.#versions.slice(this.#head);
+    this.#head = 0;
   }
 
   /** Position of the newest version at or below `revision`; −1 when there is none. */
@@ -61,9 +71,9 @@ export class KeyHistory {
   }
 }
 
-/** Told of each version that compaction drops, and of a key that has none left. */
+/** Told of each version that compaction drops. */
 export interface CompactionSink {
-  dropped(key: KeyHistory, revision: Revision, sub: number, sizeBytes: number): void;
+  dropped(revision: Revision, sub: number, sizeBytes: number): void;
 }
 
 /**
@@ -194,7 +204,8 @@ export class HistoryTable {
         this.#finish(sink);
         return true;
       }
-      this.#compactKey(first.key, sink);
+      this.#dropBefore(first.key, first.revision, first.sub, sink);
+      this.#dropSuperseded(first.key, sink);
       this.#index.shift();
       this.#scanRevision = first.revision;
       this.#scanSub = first.sub + 1;
@@ -206,27 +217,34 @@ export class HistoryTable {
    * but what they replaced goes. */
   #finish(sink: CompactionSink): void {
     this.#index.scan(this.compacted, this.compacted, (key) => {
-      this.#compactKey(key, sink);
+      this.#dropBefore(key, this.compacted, 0, sink);
       return true;
     });
     this.#scanned = true;
   }
 
-  /** Keeps the newest version at or below the compacted revision, unless that is a tombstone
-   * older than it. */
-  #compactKey(history: KeyHistory, sink: CompactionSink): void {
-    const newest = history.find(this.compacted);
-    if (newest === -1) return;
-    const deadTombstone = !history.live(newest) && history.revision(newest) < this.compacted;
-    // Several changes of one key at exactly the compacted revision all stay visible.
-    let keep = deadTombstone ? newest + 1 : newest;
-    while (keep > 0 && history.revision(keep - 1) === this.compacted) keep--;
-    if (keep === 0) return;
-    for (let at = 0; at < keep; at++) {
-      sink.dropped(history, history.revision(at), history.sub(at), history.sizeBytes(at));
+  /** Whatever is older than a version at or below the compacted revision is superseded by it. */
+  #dropBefore(history: KeyHistory, revision: Revision, sub: number, sink: CompactionSink): void {
+    while (history.count > 0) {
+      const oldest = history.revision(0);
+      if (oldest > revision || (oldest === revision && history.sub(0) >= sub)) return;
+      this.#drop(history, sink);
     }
-    history.versions.splice(0, keep * 2);
+  }
+
+  /** Drops the oldest version, which lies below the compacted revision, if a newer one at or
+   * below that follows it, or if it is a tombstone. */
+  #dropSuperseded(history: KeyHistory, sink: CompactionSink): void {
+    invariant(history.count > 0, 'key in the revision index without a version');
+    const followed = history.count > 1 && history.revision(1) <= this.compacted;
+    if (!followed && history.live(0)) return;
+    this.#drop(history, sink);
     if (history.count === 0) this.#keys.delete(history.key);
+  }
+
+  #drop(history: KeyHistory, sink: CompactionSink): void {
+    sink.dropped(history.revision(0), history.sub(0), history.sizeBytes(0));
+    history.shift();
   }
 
   encodeProgress(writer: BinaryWriter): void {

@@ -79,7 +79,7 @@ export class ImageWriter {
 
   /** Ends a row begun: its bytes, check filled in, its lanes left in the hasher. */
   seal(keyA: number, keyB: number): Uint8Array {
-    const bytes = this.#writer.copy();
+    const bytes = this.#writer.pooledCopy();
     const { a } = this.hasher.resume(keyA, keyB).finish(bytes, CHECK_BYTES);
     bytes[0] = a;
     bytes[1] = a >>> 8;

@@ -27,14 +27,14 @@ export class RevisionIndex {
       chunk = {
         revisions: new Float64Array(CHUNK),
         marks: new Uint32Array(CHUNK),
-        keys: [],
+        keys: new Array<KeyHistory>(CHUNK),
         count: 0,
       };
       this.#chunks.push(chunk);
     }
     chunk.revisions[chunk.count] = revision;
     chunk.marks[chunk.count] = sub * 2 + (live ? 1 : 0);
-    chunk.keys.push(key);
+    chunk.keys[chunk.count] = key;
     chunk.count++;
   }
 

@@ -36,7 +36,7 @@ describe('properties', () => {
           }
         }
       }),
-      { numRuns: Number(process.env.RUNS ?? 150) },
+      { numRuns: 50 },
     );
-  });
+  }, 60_000);
 });

@@ -1,0 +1,156 @@
+import { encodeCommand } from '@lockstep/model';
+import { describe, expect, test } from 'vitest';
+import {
+  encodeAddMember,
+  encodeCheckHash,
+  encodeRaiseFeatureLevel,
+  encodeRemoveMember,
+  encodeSetOption,
+  encodeUpdateMember,
+} from '../src/index.ts';
+import { Driver } from './driver.ts';
+import { TOY } from './toy.ts';
+
+const fill = (driver: Driver) => {
+  driver.do({ do: 'put', in: 'plain', key: 'a', value: 'x' });
+  driver.do({ do: 'put', in: 'store', key: 'a', value: 'x' });
+};
+
+describe('the image', () => {
+  test('of a machine that has applied nothing is empty; the first entry brings the seeds', () => {
+    const driver = new Driver();
+    expect(driver.image.size).toBe(0);
+    driver.tick(1);
+    const twin = driver.reloaded();
+    expect(twin.machine.clusterId).toBe(0xfeed_0000_0000_0001n);
+    expect(twin.machine.members().map(({ name }) => name)).toEqual(['n1', 'n2', 'n3']);
+    expect(twin.machine.option(TOY.options![0]!)).toBe(7);
+  });
+
+  test('that lost or changed a row does not load', () => {
+    for (const prefix of ['\0\x11', '\0\x10']) {
+      const driver = new Driver();
+      fill(driver);
+      const key = [...driver.image.keys()].find((name) => name.startsWith(prefix))!;
+      const row = driver.image.get(key)!;
+      driver.image.delete(key);
+      expect(() => driver.reloaded()).toThrow(/adds up to [0-9a-f]{16}, its hash is/);
+      const bad = Uint8Array.from(row);
+      bad[bad.length - 1]! ^= 0x20;
+      driver.image.set(key, bad);
+      expect(() => driver.reloaded()).toThrow('check');
+    }
+  });
+
+  test('with an old row in place of a new one does not load', () => {
+    const driver = new Driver();
+    fill(driver);
+    const key = [...driver.image.keys()].find((name) => name.startsWith('\0\x11'))!;
+    const old = driver.image.get(key)!;
+    driver.do({ do: 'put', in: 'plain', key: 'a', value: 'y' });
+    driver.image.set(key, old);
+    expect(() => driver.reloaded()).toThrow('adds up to');
+  });
+
+  test('has one hash whatever the way to a state', () => {
+    const one = new Driver();
+    one.do({ do: 'put', in: 'tree', key: 'a', value: '1' });
+    one.do({ do: 'put', in: 'tree', key: 'b', value: '1' });
+    const other = new Driver();
+    other.do({ do: 'put', in: 'tree', key: 'a', value: '1' });
+    expect(other.machine.stateHash()).not.toBe(one.machine.stateHash());
+    other.do(
+      { do: 'put', in: 'tree', key: 'b', value: '0' },
+      { do: 'put', in: 'tree', key: 'c', value: '0' },
+      { do: 'delete', in: 'tree', key: 'b' },
+      { do: 'delete', in: 'tree', key: 'c' },
+    );
+    const twin = new Driver();
+    twin.do({ do: 'put', in: 'tree', key: 'a', value: '1' });
+    twin.do(
+      { do: 'put', in: 'tree', key: 'z', value: '1' },
+      { do: 'delete', in: 'tree', key: 'z' },
+    );
+    expect(twin.machine.stateHash()).toBe(other.machine.stateHash());
+  });
+});
+
+describe('system commands', () => {
+  test('set options that exist, with values of their type', () => {
+    const driver = new Driver();
+    const results = driver
+      .apply(
+        encodeSetOption('toy-limit', 12),
+        encodeSetOption('toy-limit', 'many'),
+        encodeSetOption('nothing', 1),
+      )
+      .map((outcome) => outcome.kind === 'done' && outcome.result);
+    expect(results).toEqual(['set', 'wrong-type', 'unknown-option']);
+    expect(driver.reloaded().machine.option(TOY.options![0]!)).toBe(12);
+    expect(driver.machine.revision).toBe(1);
+  });
+
+  test('raise the feature level only when every member has said it can', () => {
+    const driver = new Driver();
+    const raise = () => driver.apply(encodeRaiseFeatureLevel(2))[0];
+    driver.hello(1, 1, { featureLevel: 2 });
+    driver.hello(2, 1, { featureLevel: 2 });
+    expect(raise()).toMatchObject({ result: false });
+    driver.hello(3, 1, { featureLevel: 2 });
+    expect(raise()).toMatchObject({ result: true });
+    expect(raise()).toMatchObject({ result: false });
+    expect(driver.reloaded().machine.featureLevel).toBe(2);
+    expect(driver.hello(3, 2, { featureLevel: 1 })).toMatchObject({ result: 'too-old' });
+  });
+
+  test('stop a member whose state hash differs from the leader’s at that index', () => {
+    const driver = new Driver();
+    fill(driver);
+    const { machine } = driver;
+    const index = machine.appliedIndex;
+    const hash = machine.stateHash();
+    driver.tick(5);
+    expect(driver.apply(encodeCheckHash(index, hash))).toMatchObject([{ kind: 'done' }]);
+    expect(driver.reloaded().apply(encodeCheckHash(index, hash))).toMatchObject([{ kind: 'done' }]);
+    const wrong = '0123456789abcdef';
+    expect(() => driver.apply(encodeCheckHash(index, wrong))).toThrow(
+      `state hash at index ${index} is ${hash}, the leader's is ${wrong}`,
+    );
+  });
+
+  test('add, update and remove members under ids never used again', () => {
+    const driver = new Driver();
+    const add = { name: '', etcdId: 5n, peerAddress: 'h:1', learner: true };
+    expect(driver.apply(encodeAddMember(add))).toMatchObject([{ result: 4 }]);
+    driver.apply(encodeUpdateMember({ member: 4, learner: false }));
+    expect(driver.machine.members()[3]).toMatchObject({ peerAddress: 'h:1', learner: false });
+    driver.hello(4, 1);
+    expect(driver.apply(encodeRemoveMember(4))).toMatchObject([{ result: true }]);
+    expect(driver.doAs(4, 1, { do: 'say', text: 'x' })).toMatchObject({ kind: 'void' });
+    expect(driver.apply(encodeAddMember(add))).toMatchObject([{ result: 5 }]);
+    expect(
+      driver
+        .reloaded()
+        .machine.members()
+        .map(({ id }) => id),
+    ).toEqual([1, 2, 3, 5]);
+  });
+
+  test('cluster time never steps back', () => {
+    const driver = new Driver();
+    driver.tick(10);
+    driver.time -= 1;
+    expect(() => driver.tick(0)).toThrow('cluster time steps back from 1010 to 1009');
+  });
+
+  test('a command cut short stops the member', () => {
+    const driver = new Driver();
+    const bytes = encodeCommand({
+      procedure: 0x0f00,
+      version: 1,
+      principal: 0,
+      args: new Uint8Array([9]),
+    });
+    expect(() => driver.apply(bytes)).toThrow();
+  });
+});
