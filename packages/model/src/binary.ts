@@ -141,7 +141,9 @@ export class BinaryReader {
   readonly #end: number;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
-    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#buffer = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#at = start;
     this.#end = end;
   }

@@ -5,7 +5,7 @@
 export type ByteString = string;
 
 const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Bytes to a byte string. Copies. */
 export function toByteString(bytes: Uint8Array): ByteString {
