@@ -30,7 +30,8 @@ export function chunkKey(sequence: number): Uint8Array {
 /**
  * LogStore on the ImageStore port: one key per group commit, the value being the record of the
  * write-ahead log with its checksum chain. The differential partner of that log, and a fallback.
- * Closing the log closes the store. It keeps the whole log behind the compacted part in memory, so it never answers `pending`.
+ * It keeps the whole log behind the compacted part in memory, so it never answers `pending`.
+ * Closing the log closes the store.
  */
 export function openLevelLog(
   store: ImageStore,
