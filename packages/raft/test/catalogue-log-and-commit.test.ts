@@ -181,6 +181,20 @@ describe('log and commit', () => {
     expect(member.raft.status().peers[0]).toMatchObject({ match: 3, next: 5, state: 'replicate' });
   });
 
+  test('B-14: a rejection counts only for the probe that caused it', () => {
+    const progress = new Progress(2, 20, 4, 100);
+    progress.sent(0, 0);
+    // Of an earlier probe, delayed.
+    expect(progress.reject(15, 3)).toBe(false);
+    expect([progress.next, progress.probeSent]).toEqual([20, true]);
+    expect(progress.reject(19, 9)).toBe(true);
+    expect([progress.next, progress.probeSent]).toEqual([10, false]);
+    progress.sent(0, 0);
+    // The same one again.
+    expect(progress.reject(19, 3)).toBe(false);
+    expect(progress.next).toBe(10);
+  });
+
   test('D-2: one voter applies nothing before its disk holds it', () => {
     const member = new SingleMember({ voters: [1] });
     member.lead();
