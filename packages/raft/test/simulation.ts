@@ -185,6 +185,10 @@ export class Simulation {
         );
       }
       this.oracle.applies(member.id, entry);
+      const { log } = member;
+      if (entry.index >= log.firstIndex() && log.term(entry.index) !== entry.term) {
+        throw new Error(`${member.id} applies ${entry.index}, which its disk does not hold`);
+      }
       member.applied = entry.index;
       member.appliedTerm = entry.term;
       if (entry.type === EntryType.Configuration) {
