@@ -311,8 +311,8 @@ class Machine extends StoreReader implements StateMachine {
 
   #commit(origin: MemberId, sequence: Sequence): number {
     const tx = this.#tx;
-    const { events } = tx;
     const revision = tx.commit();
+    const { events } = tx;
     if (revision !== 0 || events.length > 0) {
       const { time, wall } = this.store.meta;
       this.#sink!.transaction({ revision, time, wall, origin, sequence, events });

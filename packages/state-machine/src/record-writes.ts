@@ -135,7 +135,7 @@ export class RecordWrites {
     const old = table.generation;
     if (old.slots.size === 0) return;
     const revision = tx.takeRevision();
-    for (const { slot, record } of tx.changes) {
+    for (const { slot, record } of tx.changes()) {
       if (slot.generation === old && record?.token === revision) {
         this.#noteDropped(keyspace, slot.key, revision);
       }
@@ -144,7 +144,7 @@ export class RecordWrites {
     for (const slot of attached) store.moveLease(slot, slot.record!.lease, 0);
     table.generation = new Generation(table, old.number + 1);
     table.index?.cleared();
-    tx.events.push({ kind: 'clear', keyspace: table.definition, revision });
+    tx.tell({ kind: 'clear', keyspace: table.definition, revision });
     tx.sub++;
     tx.undoWith(() => {
       table.generation = old;

@@ -70,8 +70,6 @@ export class MachineTransaction extends StoreReader implements Transaction {
   wanted = false;
   entryIndex: Index = 0;
   entryTerm: Term = 0;
-  /** Events in the order they happened; a new array for each transaction. */
-  events: StateEvent[] = [];
   readonly registry: MachineRegistry;
   readonly records: RecordWrites;
   readonly leaseWrites: LeaseWrites;
@@ -86,10 +84,13 @@ export class MachineTransaction extends StoreReader implements Transaction {
   #readOnly = false;
   #budget = 0;
   #spent = 0;
+  #events: StateEvent[] | undefined = undefined;
   #rows: SystemRow[] = [];
-  #undo: (RecordChange | (() => void))[] = [];
-  #changes: RecordChange[] = [];
   #atCommit: (() => void)[] = [];
+  /** Changes and how to take other steps back, in order. Kept between transactions with its
+   * length, because a list made anew costs more than the put it is made for. */
+  readonly #steps: (RecordChange | (() => void) | undefined)[] = [];
+  #stepCount = 0;
 
   constructor(store: Store, registry: MachineRegistry) {
     super(store);
@@ -112,7 +113,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
     this.#startRevision = this.store.meta.revision;
     this.taken = 0;
     this.sub = 0;
-    this.events = [];
+    this.#events = undefined;
     this.records.begin();
   }
 
@@ -144,9 +145,20 @@ export class MachineTransaction extends StoreReader implements Transaction {
 
   /** Notes a change made; it is committed or undone with the transaction. */
   changed(change: RecordChange): void {
-    this.events.push(change);
-    this.#changes.push(change);
-    this.#undo.push(change);
+    this.tell(change);
+    this.#steps[this.#stepCount++] = change;
+  }
+
+  /** Adds an event for the subscribers. */
+  tell(event: StateEvent): void {
+    // Most transactions have one event: a literal of one is far smaller than a list that grew.
+    if (this.#events === undefined) this.#events = [event];
+    else this.#events.push(event);
+  }
+
+  /** Events so far; the caller owns the list once the transaction is committed. */
+  get events(): readonly StateEvent[] {
+    return this.#events ?? [];
   }
 
   /** Marks a row to be written at commit. */
@@ -158,7 +170,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
 
   /** How to take the step just made back. */
   undoWith(step: () => void): void {
-    this.#undo.push(step);
+    this.#steps[this.#stepCount++] = step;
   }
 
   /** What must happen only if the transaction stays. */
@@ -167,14 +179,18 @@ export class MachineTransaction extends StoreReader implements Transaction {
   }
 
   /** Changes of this transaction so far. */
-  get changes(): readonly RecordChange[] {
-    return this.#changes;
+  changes(): RecordChange[] {
+    const steps = this.#steps.slice(0, this.#stepCount);
+    return steps.filter((step) => step instanceof RecordChange);
   }
 
   /** Writes rows, hashes and history. Returns the last revision taken, 0 when none. */
   commit(): Revision {
     const { store } = this;
-    for (const change of this.#changes) commitChange(store, change);
+    for (let i = 0; i < this.#stepCount; i++) {
+      const step = this.#steps[i];
+      if (step instanceof RecordChange) commitChange(store, step);
+    }
     for (const row of this.#rows) store.image.flush(row);
     for (const step of this.#atCommit) step();
     if (this.taken !== 0) {
@@ -186,22 +202,26 @@ export class MachineTransaction extends StoreReader implements Transaction {
 
   /** Puts the store back to what it was at `begin`. */
   undo(): void {
-    for (let i = this.#undo.length - 1; i >= 0; i--) {
-      const step = this.#undo[i]!;
+    for (let i = this.#stepCount - 1; i >= 0; i--) {
+      const step = this.#steps[i];
       if (step instanceof RecordChange) this.records.undo(step);
-      else step();
+      else step?.();
     }
     for (const row of this.#rows) row.dirty = false;
     this.store.meta.revision = this.#startRevision;
     this.taken = 0;
-    this.events = [];
+    this.#events = undefined;
     this.waiterWrites.forget();
     this.#clear();
   }
 
   #clear(): void {
-    if (this.#changes.length > 0) this.#changes = [];
-    if (this.#undo.length > 0) this.#undo = [];
+    // A kept step would keep records alive; a list that grew large is not worth keeping.
+    if (this.#steps.length > 1024) this.#steps.length = 0;
+    for (let i = Math.min(this.#stepCount, this.#steps.length) - 1; i >= 0; i--) {
+      this.#steps[i] = undefined;
+    }
+    this.#stepCount = 0;
     if (this.#rows.length > 0) this.#rows = [];
     if (this.#atCommit.length > 0) this.#atCommit = [];
     this.kinds.length = 0;
@@ -329,7 +349,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
   }
 
   emit(door: string, payload: unknown): void {
-    this.events.push({ kind: 'door', door, payload });
+    this.tell({ kind: 'door', door, payload });
   }
 
   spend(steps: number): void {

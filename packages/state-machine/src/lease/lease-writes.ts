@@ -108,7 +108,7 @@ export class LeaseWrites {
       row.removed = true;
       tx.touchRow(row);
     }
-    tx.events.push({ kind: 'lease-ended', lease, cause });
+    tx.tell({ kind: 'lease-ended', lease, cause });
     tx.undoWith(() => {
       lease.removed = false;
       lease.deadlineRow.removed = false;

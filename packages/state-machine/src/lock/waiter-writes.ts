@@ -60,7 +60,7 @@ export class WaiterWrites {
     store.setWaiterDeadline(waiter, 0);
     waiter.removed = true;
     tx.touchRow(waiter);
-    tx.events.push({ kind: 'waiter', waiter, outcome, result });
+    tx.tell({ kind: 'waiter', waiter, outcome, result });
     // Whoever stands behind it on a key that is free already may have been waiting for it alone.
     for (const key of waiter.keys) {
       if (waiter.space.queues.has(key)) this.touch(waiter.space, key);
