@@ -82,6 +82,9 @@ describe('E-12: every message in every role', () => {
     const answer = { term: 9, preVote: false, reject: true, incarnation, campaign };
     member.step({ kind: 'vote-response', from: 99, to: 1, ...answer });
     expect(member.raft).toMatchObject({ role: 'pre-candidate', term: 0 });
+    member.step({ ...accepted(2, 9, 1), from: 99 });
+    member.step({ kind: 'heartbeat-response', from: 99, to: 1, term: 9, readRound: 0 });
+    expect(member.raft.term).toBe(0);
     expect(member.step(vote({ term: 3, from: 99 }))).toMatchObject([{ to: 99, reject: false }]);
   });
 });
