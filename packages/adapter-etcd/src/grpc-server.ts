@@ -30,6 +30,8 @@ export function createGrpcServer(
     'grpc.max_receive_message_length': door.settings.requestBytesMax + 512 * 1024,
     'grpc.max_send_message_length': 2 ** 31 - 1,
     'grpc.max_concurrent_streams': 2 ** 32 - 1,
+    // A client that asks for much and reads nothing gets no more streams beyond this many MB.
+    'grpc-node.max_session_memory': 256,
     // As etcd: the server pings after two hours of silence and waits 20 seconds.
     'grpc.keepalive_time_ms': 7_200_000,
     'grpc.keepalive_timeout_ms': 20_000,
@@ -56,13 +58,17 @@ function register(server: Server, door: Door, monitor: LeaderMonitor, route: Rou
   }
 }
 
-/** What every call is asked before its handler: must there be a leader, may a learner answer. */
+/**
+ * What every call is asked before its handler: has this member replayed its log, may a learner
+ * answer, must there be a leader.
+ */
 function refusal(
   door: Door,
   route: Route,
   metadata: Metadata,
   request: unknown,
 ): RpcError | undefined {
+  if (!door.replica.serving && !route.always) return rpcError('NO_LEADER');
   if (door.isLearner && !route.onLearner(request)) return rpcError('NOT_SUPPORTED_FOR_LEARNER');
   if (wantsLeader(metadata) && !door.hasLeader) return rpcError('NO_LEADER');
   return undefined;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HEALTH, KV } from '../src/services/api.ts';
+import { HEALTH, KV, MAINTENANCE, WATCH } from '../src/services/api.ts';
 import { b, DoorFixture } from './door-fixture.ts';
 
 let door: DoorFixture;
@@ -134,6 +134,16 @@ describe('failures of the member', () => {
     door.replica.failPending('UNKNOWN_OUTCOME');
     expect(await write).toBe('14 etcdserver: request timed out');
     expect(await read).toBe('14 etcdserver: request timed out');
+  });
+
+  it('sends clients elsewhere while it replays its log, but tells its status', async () => {
+    door.replica.setServing(false);
+    const noLeader = '14 etcdserver: no leader';
+    expect(await door.refusal(KV.range, { key: b('a'), serializable: true })).toBe(noLeader);
+    expect(await door.refusal(KV.put, { key: b('a') })).toBe(noLeader);
+    expect(await door.stream(WATCH.watch).ended).toBe(noLeader);
+    expect(await door.refusal(MAINTENANCE.status)).toBe('no error');
+    expect((await door.call(HEALTH.check)).status).toBe(2);
   });
 
   it('answers serializable reads without a leader', async () => {

@@ -1,3 +1,4 @@
+import { connect, createServer, type Socket } from 'node:net';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listEtcdLocks } from '../src/index.ts';
@@ -86,6 +87,33 @@ describe('the lock service', () => {
     const range = { key: b('job/'), rangeEnd: b('job0') };
     while ((await door.call(KV.range, range)).count === 2);
     expect((await door.call(KV.range, range)).kvs[0]?.key.toString()).toBe('job/a');
+    client.close();
+  });
+
+  it('takes the key of a client whose connection breaks out of the queue', async () => {
+    await lock(0xan);
+    const proxied: Socket[] = [];
+    const proxy = createServer((socket) => {
+      const onward = connect(door.handle.port, '127.0.0.1');
+      proxied.push(socket, onward);
+      socket.on('error', () => undefined).pipe(onward);
+      onward.on('error', () => undefined).pipe(socket);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as { port: number };
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+    client.makeUnaryRequest(
+      LOCK.lock.path,
+      (message: object) => encodeMessage(LOCK.lock.request, message as never),
+      (bytes: Buffer) => bytes,
+      { name: b('job'), lease: 0xbn },
+      () => undefined,
+    );
+    await queued(2);
+    for (const socket of proxied) socket.destroy();
+    proxy.close();
+    const range = { key: b('job/'), rangeEnd: b('job0') };
+    while ((await door.call(KV.range, range)).count === 2);
     client.close();
   });
 

@@ -22,6 +22,8 @@ export type Route = {
   readonly rpc: Rpc<Any, Any>;
   /** Whether a learner may answer that request; others are refused there. */
   readonly onLearner: (request: unknown) => boolean;
+  /** Answers even while the member still replays its log. */
+  readonly always: boolean;
 } & (
   | { readonly kind: 'unary'; readonly handler: UnaryHandler<Any, Any> }
   | { readonly kind: 'server-stream'; readonly handler: ServerStreamHandler<Any, Any> }
@@ -36,7 +38,7 @@ function unary<Q, S>(
   handler: UnaryHandler<Q, S>,
   onLearner: (request: unknown) => boolean = never,
 ): Route {
-  return { kind: 'unary', rpc, handler, onLearner };
+  return { kind: 'unary', rpc, handler, onLearner, always: onLearner === always };
 }
 
 function serverStream<Q, S>(
@@ -44,11 +46,11 @@ function serverStream<Q, S>(
   handler: ServerStreamHandler<Q, S>,
   onLearner: (request: unknown) => boolean = never,
 ): Route {
-  return { kind: 'server-stream', rpc, handler, onLearner };
+  return { kind: 'server-stream', rpc, handler, onLearner, always: onLearner === always };
 }
 
 function bidi<Q, S>(rpc: Rpc<Q, S>, handler: StreamHandler<Q, S>): Route {
-  return { kind: 'bidi', rpc, handler, onLearner: never };
+  return { kind: 'bidi', rpc, handler, onLearner: never, always: false };
 }
 
 /** Every RPC of the door and what answers it: an answer, etcd's own error, or Unimplemented. */
