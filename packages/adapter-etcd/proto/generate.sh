@@ -29,3 +29,5 @@ for file in src/gen/*.ts; do
     s/Buffer\.from\(reader\.bytes\(\)\)/reader.bytes() as Buffer/g;
   ' "$file"
 done
+
+node proto/schema.mjs

@@ -10,6 +10,7 @@ import {
   type ServerUnaryCall,
   type ServerWritableStream,
 } from '@grpc/grpc-js';
+import { refusal } from './admission.ts';
 import type { Door } from './door.ts';
 import type { LeaderMonitor } from './leader-monitor.ts';
 import type { Route } from './services/routes.ts';
@@ -58,22 +59,6 @@ function register(server: Server, door: Door, monitor: LeaderMonitor, route: Rou
   }
 }
 
-/**
- * What every call is asked before its handler: has this member replayed its log, may a learner
- * answer, must there be a leader.
- */
-function refusal(
-  door: Door,
-  route: Route,
-  metadata: Metadata,
-  request: unknown,
-): RpcError | undefined {
-  if (!door.replica.serving && !route.always) return rpcError('NO_LEADER');
-  if (door.isLearner && !route.onLearner(request)) return rpcError('NOT_SUPPORTED_FOR_LEARNER');
-  if (wantsLeader(metadata) && !door.hasLeader) return rpcError('NO_LEADER');
-  return undefined;
-}
-
 function wantsLeader(metadata: Metadata): boolean {
   return metadata.get('hasleader')[0] === 'true';
 }
@@ -89,7 +74,7 @@ function unaryHandler(
 ): handleUnaryCall<unknown, unknown> {
   const { handler } = route;
   return (call, callback) => {
-    const refused = refusal(door, route, call.metadata, call.request);
+    const refused = refusal(door, route, wantsLeader(call.metadata), call.request);
     if (refused !== undefined) return callback(status(refused));
     return handler(call.request, new GrpcCall(call), (error, response) => {
       if (error !== undefined) callback(status(error));
@@ -105,7 +90,7 @@ function serverStreamHandler(
 ): handleServerStreamingCall<unknown, Buffer> {
   return (call) => {
     const stream = new GrpcStream(call, route.rpc);
-    const refused = refusal(door, route, call.metadata, call.request);
+    const refused = refusal(door, route, wantsLeader(call.metadata), call.request);
     if (refused !== undefined) return stream.end(refused);
     if (wantsLeader(call.metadata)) stream.cutWithoutLeader(monitor);
     return route.handler(call.request, stream);
@@ -119,7 +104,7 @@ function bidiHandler(
 ): handleBidiStreamingCall<unknown, Buffer> {
   return (call) => {
     const stream = new GrpcStream(call, route.rpc);
-    const refused = refusal(door, route, call.metadata, undefined);
+    const refused = refusal(door, route, wantsLeader(call.metadata), undefined);
     if (refused !== undefined) return stream.end(refused);
     if (wantsLeader(call.metadata)) stream.cutWithoutLeader(monitor);
     return route.handler(stream);

@@ -1,14 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Door } from './door.ts';
 import { ETCD_ERRORS } from './errors.ts';
+import type { Gateway } from './gateway/gateway.ts';
 
 /** Supplies the Prometheus text of /metrics. */
 export type MetricsSource = (done: (error: Error | undefined, text: string) => void) => void;
 
-/** The plain HTTP side of the client port: health, version and metrics. */
-export function createHttpServer(door: Door, metrics: MetricsSource | undefined): Server {
+/** The plain HTTP side of the client port: the JSON gateway, health, version and metrics. */
+export function createHttpServer(
+  door: Door,
+  gateway: Gateway,
+  metrics: MetricsSource | undefined,
+): Server {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
+    if (gateway.handle(url.pathname, request, response)) return;
     const handler = HANDLERS[url.pathname];
     if (handler === undefined) return text(response, 404, '404 page not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -4,6 +4,7 @@ import type { Server as GrpcServer } from '@grpc/grpc-js';
 import { LockstepError } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
 import { DEFAULT_SETTINGS, Door, type DoorPorts, type EtcdDoorSettings } from './door.ts';
+import { Gateway } from './gateway/gateway.ts';
 import { createGrpcServer, INSECURE } from './grpc-server.ts';
 import { createHttpServer, type MetricsSource } from './http.ts';
 import { LeaderMonitor } from './leader-monitor.ts';
@@ -43,8 +44,9 @@ export function startEtcdDoor(
   const settings = { ...DEFAULT_SETTINGS, ...options.settings };
   const door = new Door(options.replica, options.ports, settings, hub);
   const monitor = new LeaderMonitor(door);
-  const grpc = createGrpcServer(door, monitor, routes(door));
-  const http = createHttpServer(door, options.metrics);
+  const served = routes(door);
+  const grpc = createGrpcServer(door, monitor, served);
+  const http = createHttpServer(door, new Gateway(door, served), options.metrics);
   const listener = new Listener(grpc, http);
   const close = (closed: () => void): void => {
     monitor.close();
