@@ -10,7 +10,7 @@ import {
   RealZooKeeper,
   ZKCLI,
 } from './zookeeper/real-zookeeper.ts';
-import { runScript } from './zookeeper/script.ts';
+import { runRandom, runScript } from './zookeeper/script.ts';
 
 /** Where installed clients are missing these tests are skipped, but never on CI. */
 const skipUnless = (present: boolean) => !present && process.env.CI === undefined;
@@ -47,6 +47,16 @@ describe.skipIf(skipUnless(hasZooKeeper))('beside a real ZooKeeper', () => {
       expect(plain).toEqual(wanted);
     }
   });
+
+  test.each([1, 2, 3])(
+    'random requests get the same answers and events (seed %i)',
+    async (seed) => {
+      const wanted = await runRandom(real.address, `/random${seed}`, seed, 500);
+      for (const address of addresses) {
+        expect(await runRandom(address, `/random${seed}`, seed, 500)).toEqual(wanted);
+      }
+    },
+  );
 });
 
 describe.skipIf(skipUnless(hasKazoo))('kazoo', () => {

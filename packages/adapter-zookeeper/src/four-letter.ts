@@ -95,7 +95,9 @@ function conf(door: Door): string {
   const rows = members.map(({ id, peerAddress, addresses, learner }) => {
     const client = addresses.zookeeper;
     const role = learner ? 'observer' : 'participant';
-    return `server.${id}=${peerAddress}:${role}${client === undefined ? '' : `;${client}`}`;
+    // One port serves what ZooKeeper spreads over two.
+    const port = peerAddress.slice(peerAddress.lastIndexOf(':') + 1);
+    return `server.${id}=${peerAddress}:${port}:${role}${client === undefined ? '' : `;${client}`}`;
   });
   return lines([...pairs, 'peerType=0', 'membership: ', ...rows, 'version=0']);
 }

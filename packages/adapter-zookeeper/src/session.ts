@@ -8,13 +8,8 @@ import {
 } from '@lockstep/model';
 import type { Lease } from '@lockstep/state-machine';
 import { type Acl, type Identity, permits } from './acl.ts';
-import {
-  type ChangeRequest,
-  type CloseRequest,
-  type MultiRequest,
-  type Request,
-  readRequest,
-} from './codec.ts';
+import { type Request, readRequest } from './codec.ts';
+import { commandOf } from './commands.ts';
 import { ConnectionIdentities } from './connection-identities.ts';
 import type { Door } from './door.ts';
 import { ErrorCode } from './errors.ts';
@@ -22,8 +17,6 @@ import { FrameAssembler } from './frame-assembler.ts';
 import { Handshake } from './handshake.ts';
 import { FrameWriter, JuteError, JuteReader } from './jute.ts';
 import { type EventType, Permission } from './opcodes.ts';
-import { changeCommand, multiCommand } from './procedures/changes.ts';
-import { closeSessionCommand } from './procedures/sessions.ts';
 import { writeWatchEvent } from './records.ts';
 import { writeReply } from './replies.ts';
 import { Pending, RequestQueue } from './request-queue.ts';
@@ -269,7 +262,8 @@ export class Session implements Watcher {
       case 'multi':
       case 'closeSession': {
         const pending = this.#enqueue(xid, request, bytes, true);
-        pending.command = this.#commandOf(request);
+        // Data in it is a view on the frame, so it is encoded at once.
+        pending.command = commandOf(request, this.#command, this.#identities.encoded);
         this.#hand(pending);
         if (request.kind !== 'closeSession') return;
         this.#phase = 'closing';
@@ -286,16 +280,6 @@ export class Session implements Watcher {
         if (!this.queue.isEmpty) this.#enqueue(xid, request, bytes, false);
         else this.#answer(new Pending(this, xid, request, bytes, undefined));
     }
-  }
-
-  /** Data in it is a view on the frame, so it is encoded at once. */
-  #commandOf(request: ChangeRequest | MultiRequest | CloseRequest): Uint8Array {
-    const identities = this.#identities.encoded;
-    if (request.kind === 'closeSession') return closeSessionCommand(this.#command);
-    if (request.kind === 'multi') {
-      return multiCommand(this.#command, identities, request.operations);
-    }
-    return changeCommand(this.#command, identities, request.operation);
   }
 
   /** To the log or the barrier; kept back while a sync before it is unfinished. */
@@ -356,7 +340,12 @@ export class Session implements Watcher {
     const then = writeReply(this, pending);
     this.door.markDirty(this);
     if (then === 'finish') this.finish();
-    else if (then === 'close' || this.unsentBytes() > UNSENT_BYTES_MAX) this.close();
+    else if (then === 'close' || this.#isExcessive()) this.close();
+  }
+
+  #isExcessive(): boolean {
+    const watchBytes = this.door.watches.bytesOf(this);
+    return this.unsentBytes() > UNSENT_BYTES_MAX || watchBytes > this.door.settings.watchBytesMax;
   }
 
   /** Outside of the request order: the reply may overtake those of earlier writes. */

@@ -22,6 +22,8 @@ export interface ZooKeeperDoorOptions {
   readonly electionTimeoutMs?: number;
   /** Connections from one address (`maxClientCnxns`); 0 for no limit. */
   readonly connectionsPerAddressMax?: number;
+  /** Memory of one connection's watches, roughly; beyond, it is closed. */
+  readonly watchBytesMax?: number;
   /** How often containers and TTL nodes are looked through. */
   readonly reapIntervalMs?: number;
   /** `super:<base64 of sha1>`: whoever proves it passes all permission checks. */
@@ -45,6 +47,7 @@ export interface DoorSettings {
   readonly handshakeTimeoutMs: number;
   readonly electionTimeoutMs: number;
   readonly connectionsPerAddressMax: number;
+  readonly watchBytesMax: number;
   readonly reapIntervalMs: number;
   readonly superDigest: string | undefined;
   readonly words: ReadonlySet<string>;
@@ -77,6 +80,7 @@ export function resolveSettings(
     handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
     electionTimeoutMs: options.electionTimeoutMs ?? 1000,
     connectionsPerAddressMax: options.connectionsPerAddressMax ?? 0,
+    watchBytesMax: options.watchBytesMax ?? 64 * 1024 * 1024,
     reapIntervalMs: options.reapIntervalMs ?? 60_000,
     superDigest: options.superDigest,
     words: options.words ?? CHEAP_WORDS,

@@ -111,6 +111,13 @@ export class TreeChange {
     else draft.node = node;
   }
 
+  /** Built only where a client waits for it. */
+  #result(node: NodeValue, path?: ByteString): OperationResult {
+    if (!this.#tx.wanted) return OK;
+    const result = { error: ErrorCode.Ok, stat: statOf(node) };
+    return path === undefined ? result : { ...result, path };
+  }
+
   #event(type: NodeChanged['type'], path: ByteString, acl: Acl, parentAcl: Acl): void {
     this.#events.push({ kind: 'node', type, path, zxid: this.#zxid, acl, parentAcl });
   }
@@ -135,7 +142,7 @@ export class TreeChange {
       children: parent.children + 1,
     });
     this.#event(EventType.Created, path, node.acl, parent.acl);
-    return { error: ErrorCode.Ok, path, stat: statOf(node) };
+    return this.#result(node, path);
   }
 
   #newNode({ mode, data, acl, ttlMs }: CreateOperation): NodeValue {
@@ -199,7 +206,7 @@ export class TreeChange {
     const draft = this.#drafts.get(path);
     if (draft !== undefined) draft.data = data === null ? null : copyBytes(data);
     this.#event(EventType.DataChanged, path, node.acl, OPEN_ACL);
-    return { error: ErrorCode.Ok, stat: statOf(changed) };
+    return this.#result(changed);
   }
 
   #setAcl({ path, version, acl }: SetAclOperation): OperationResult {
@@ -209,7 +216,7 @@ export class TreeChange {
     if (version !== -1 && version !== node.aversion) return fails(ErrorCode.BadVersion);
     const changed: NodeValue = { ...node, acl, aversion: nextVersion(node.aversion) };
     this.#change(path, changed);
-    return { error: ErrorCode.Ok, stat: statOf(changed) };
+    return this.#result(changed);
   }
 
   #check({ path, version }: CheckOperation): OperationResult {

@@ -13,11 +13,20 @@ export interface Watcher {
 /** Kinds of watch; each has a table of its own, so that one never replaces another. */
 export type WatchKind = 'data' | 'child' | 'persistent' | 'recursive';
 
+/** What a watch costs beside its path, roughly. */
+const WATCH_BYTES = 100;
+
 /** Paths to watchers and back. */
 class WatchTable {
   readonly #byPath = new Map<ByteString, Set<Watcher>>();
   readonly #byWatcher = new Map<Watcher, Set<ByteString>>();
+  readonly #weigh: (watcher: Watcher, bytes: number) => void;
   #size = 0;
+
+  /** `weigh` is told how many bytes of paths a watcher gains or loses. */
+  constructor(weigh: (watcher: Watcher, bytes: number) => void) {
+    this.#weigh = weigh;
+  }
 
   get size(): number {
     return this.#size;
@@ -32,6 +41,7 @@ class WatchTable {
     paths.add(path);
     this.#byWatcher.set(watcher, paths);
     this.#size++;
+    this.#weigh(watcher, path.length + WATCH_BYTES);
   }
 
   has(path: ByteString, watcher: Watcher): boolean {
@@ -55,6 +65,7 @@ class WatchTable {
     paths?.delete(path);
     if (paths?.size === 0) this.#byWatcher.delete(watcher);
     this.#size--;
+    this.#weigh(watcher, -path.length - WATCH_BYTES);
   }
 
   /** Takes all watchers of a path out: one-shot watches vanish when they fire. */
@@ -99,12 +110,24 @@ const KINDS_OF_TYPE: ReadonlyMap<number, readonly WatchKind[]> = new Map([
 
 /** Watches of all connections of one member. */
 export class Watches {
+  readonly #bytes = new Map<Watcher, number>();
   readonly #tables: Readonly<Record<WatchKind, WatchTable>> = {
-    data: new WatchTable(),
-    child: new WatchTable(),
-    persistent: new WatchTable(),
-    recursive: new WatchTable(),
+    data: this.#table(),
+    child: this.#table(),
+    persistent: this.#table(),
+    recursive: this.#table(),
   };
+
+  #table(): WatchTable {
+    return new WatchTable((watcher, bytes) => {
+      this.#bytes.set(watcher, (this.#bytes.get(watcher) ?? 0) + bytes);
+    });
+  }
+
+  /** Memory that a connection's watches take, roughly. */
+  bytesOf(watcher: Watcher): number {
+    return this.#bytes.get(watcher) ?? 0;
+  }
 
   add(kind: WatchKind, path: ByteString, watcher: Watcher): void {
     this.#tables[kind].add(path, watcher);
@@ -127,6 +150,7 @@ export class Watches {
 
   dropWatcher(watcher: Watcher): void {
     for (const table of Object.values(this.#tables)) table.dropWatcher(watcher);
+    this.#bytes.delete(watcher);
   }
 
   /**

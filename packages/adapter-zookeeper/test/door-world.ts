@@ -42,12 +42,13 @@ class CountingRandom implements Random {
 /** A door over a local replica in virtual time, with clients on memory wires. */
 export class DoorWorld {
   readonly time = new VirtualTime();
+  readonly image = new LocalImage();
   readonly machine: StateMachine;
   readonly replica: LocalReplica;
   readonly door: Door;
 
   constructor(options: Partial<ZooKeeperDoorOptions> = {}) {
-    const image = new LocalImage();
+    const { image } = this;
     const extensions = [zookeeperExtension];
     this.machine = createStateMachine({ extensions, image, bootstrap: BOOTSTRAP });
     this.replica = createLocalReplica({

@@ -10,7 +10,7 @@ import { SocketClient } from './socket-client.ts';
 let door: OpenDoor;
 
 beforeEach(async () => {
-  door = await openDoor({ handshakeTimeoutMs: 150 });
+  door = await openDoor();
 });
 
 afterEach(() => door.close());
@@ -83,10 +83,12 @@ describe('a real socket', () => {
 
 describe('bad input', () => {
   test('half a handshake and silence are closed after the handshake timeout', async () => {
-    const client = await SocketClient.dial(door.address);
+    const hasty = await openDoor({ handshakeTimeoutMs: 100 });
+    const client = await SocketClient.dial(hasty.address);
     client.socket.write(connectFrame().subarray(0, 30));
     await client.closed;
     expect(client.received).toHaveLength(0);
+    await hasty.close();
   });
 
   test('random bytes never harm the door', async () => {

@@ -277,6 +277,19 @@ describe('limits', () => {
     expect(client.take()).toEqual([]);
   });
 
+  test('watches that take too much memory close the connection', () => {
+    const small = new DoorWorld({ watchBytesMax: 10_000 });
+    const greedy = small.connect();
+    for (let i = 0; i < 9; i++) {
+      greedy.ask(OpCode.Exists, body.read(`/${'n'.repeat(1000)}${i}`, true));
+    }
+    expect(greedy.closed).toBeUndefined();
+    greedy.send(OpCode.Exists, body.read('/once-too-often', true));
+    greedy.take();
+    expect(greedy.closed).toBe('destroy');
+    expect(small.door.watches.size).toBe(0);
+  });
+
   test('identities beyond what a command should carry are refused', () => {
     client.send(OpCode.Auth, body.auth('digest', `${'u'.repeat(20_000)}:p`), Xid.Auth);
     expect(summary(client.take())).toEqual(['-4 error -115']);

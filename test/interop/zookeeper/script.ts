@@ -6,6 +6,7 @@ import {
   type MultiOperation,
   OPEN,
 } from '../../../packages/adapter-zookeeper/test/frames.ts';
+import { RandomRequests } from '../../../packages/adapter-zookeeper/test/random-requests.ts';
 import { Recorder } from './transcript.ts';
 
 const BOB = digestIdentity(Buffer.from('bob:pw'));
@@ -320,4 +321,25 @@ async function sessionEnd({ recorder, at }: Part): Promise<void> {
   await recorder.ask('a', OpCode.GetChildren2, body.read(at('/end'), true));
   await recorder.ask('c', OpCode.CloseSession);
   await recorder.ask('a', OpCode.Exists, body.read(at('/end')));
+}
+
+/** Random requests of two clients that share few paths; the seed decides all. */
+export async function runRandom(
+  address: string,
+  root: string,
+  seed: number,
+  requests: number,
+): Promise<string[]> {
+  const recorder = new Recorder(address);
+  await recorder.connect('a');
+  await recorder.connect('b');
+  await recorder.ask('a', OpCode.Create, body.create(root));
+  const random = new RandomRequests(seed, root);
+  for (let round = 0; round < requests; round++) {
+    await recorder.ask(random.below(2) === 0 ? 'a' : 'b', ...random.next());
+  }
+  await recorder.ask('a', OpCode.GetChildren2, body.read(root));
+  await recorder.ask('b', OpCode.CloseSession);
+  await recorder.ask('a', OpCode.GetChildren2, body.read(root));
+  return recorder.finish();
 }

@@ -51,6 +51,7 @@ export class Recorder {
 
   /** One request; its reply and all events around it, on every connection, are written down. */
   async ask(name: string, type: number, body: Body = () => {}, xid?: number): Promise<void> {
+    const first = this.#lines.length;
     const { reply, events } = await this.client(name).ask(type, body, xid);
     for (const event of events) this.#event(name, event);
     this.#reply(name, type, reply);
@@ -58,6 +59,13 @@ export class Recorder {
       await this.#gone(name);
     } else if (type === OpCode.CloseSession) await this.#gone(name);
     for (const other of this.#clients.keys()) await this.#drain(other);
+    // In which order the ephemeral nodes of a session go is not specified.
+    if (type === OpCode.CloseSession) this.#sortFrom(first);
+  }
+
+  #sortFrom(first: number): void {
+    const lines = this.#lines.splice(first);
+    this.#lines.push(...lines.sort((a, b) => (a.text < b.text ? -1 : 1)));
   }
 
   async #gone(name: string): Promise<void> {
