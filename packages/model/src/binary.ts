@@ -21,7 +21,7 @@ export class BinaryWriter {
     const at = this.#length;
     const needed = at + count;
     if (needed > this.#buffer.length) {
-      const bigger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+      const bigger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2, 256));
       this.#buffer.copy(bigger, 0, 0, at);
       this.#buffer = bigger;
     }
@@ -104,14 +104,19 @@ export class BinaryWriter {
   /** The bytes written so far; the caller owns them, the writer starts with a new buffer. */
   take(): Uint8Array {
     const taken = this.#buffer.subarray(0, this.#length);
-    this.#buffer = Buffer.allocUnsafeSlow(256);
+    // The next buffer is made when it is needed: most writers are used once.
+    this.#buffer = NO_BUFFER;
     this.#length = 0;
     return taken;
   }
 
-  /** An exact copy of the bytes written so far; the writer is emptied and keeps its buffer. */
+  /**
+   * A copy of the bytes written so far; the writer is emptied and keeps its buffer. Small copies
+   * share a slab: an ArrayBuffer of its own costs more than the copy. Meant for bytes that live
+   * shortly (commands, image rows); use `copyBytes` for what is kept.
+   */
   copy(): Uint8Array {
-    const copy = Buffer.allocUnsafeSlow(this.#length);
+    const copy = Buffer.allocUnsafe(this.#length);
     this.#buffer.copy(copy, 0, 0, this.#length);
     this.#length = 0;
     return copy;
@@ -128,6 +133,8 @@ export class BinaryWriter {
     return copy;
   }
 }
+
+const NO_BUFFER = Buffer.alloc(0);
 
 /** Malformed input met by a BinaryReader: truncated or out of range. */
 export class BinaryFormatError extends Error {

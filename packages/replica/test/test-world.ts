@@ -10,6 +10,7 @@ import {
 } from '@lockstep/model';
 import {
   createStateMachine,
+  type Extension,
   encodeCheckHash,
   encodeHello,
   FEATURE_LEVEL,
@@ -89,6 +90,8 @@ export interface WorldOptions {
   readonly seed?: number;
   readonly tuning?: Partial<Tuning>;
   readonly requestTimeoutMs?: number;
+  /** Beside that of the journal. */
+  readonly extensions?: readonly Extension[];
 }
 
 /** Members of one cluster on virtual time, loopback network and memory disks. */
@@ -229,7 +232,7 @@ export class World {
       },
       createStateMachine: (image) =>
         createStateMachine({
-          extensions: [journalExtension],
+          extensions: [journalExtension, ...(this.options.extensions ?? [])],
           image,
           bootstrap: {
             clusterId: 0xccn,
