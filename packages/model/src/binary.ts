@@ -110,13 +110,9 @@ export class BinaryWriter {
     return taken;
   }
 
-  /**
-   * A copy of the bytes written so far; the writer is emptied and keeps its buffer. Small copies
-   * share a slab: an ArrayBuffer of its own costs more than the copy. Meant for bytes that live
-   * shortly (commands, image rows); use `copyBytes` for what is kept.
-   */
+  /** An exact copy of the bytes written so far; the writer is emptied and keeps its buffer. */
   copy(): Uint8Array {
-    const copy = Buffer.allocUnsafe(this.#length);
+    const copy = Buffer.allocUnsafeSlow(this.#length);
     this.#buffer.copy(copy, 0, 0, this.#length);
     this.#length = 0;
     return copy;

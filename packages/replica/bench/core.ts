@@ -53,7 +53,7 @@ let applied = 0;
 function command(i: number): Uint8Array {
   writeCommandHead(writer, put.id, put.version);
   writer.byteString(toByteString(utf8Bytes(`key-${i % 10_000}`))).raw(value);
-  return writer.copy();
+  return writer.pooledCopy();
 }
 
 const waiter = {

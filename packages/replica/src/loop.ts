@@ -322,9 +322,10 @@ export class Loop implements NetworkHandler {
   #followLeader(nowMs: number): void {
     const { raft, forwarder } = this;
     const { leader, term } = raft;
+    if (this.leads) this.#proposer.enterTerm(term);
     if (this.leads !== this.#wasLeader) {
       this.#wasLeader = this.leads;
-      this.#proposer.clear();
+      if (!this.leads) this.#proposer.clear();
       this.#duties.begin();
       this.renewals.resend();
       this.options.mark?.(this.leads ? 'became leader' : 'lost leadership');

@@ -70,6 +70,7 @@ export class PeerInput {
         return;
       case 'renew':
         if (raft.role === 'leader' && message.group.origin === link.member) {
+          proposer.enterTerm(raft.term);
           proposer.takeRenewals(message.group);
         }
         return;
@@ -93,6 +94,7 @@ export class PeerInput {
   #forward(link: LinkInfo, run: Parameters<Proposer['takeRun']>[1]): void {
     const { raft, proposer, send } = this.#options;
     const leads = raft.role === 'leader';
+    if (leads) proposer.enterTerm(raft.term);
     const wanted = leads ? proposer.takeRun(link, run) : 0;
     if (leads && wanted === 0) return;
     const { incarnation } = run;

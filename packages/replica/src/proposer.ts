@@ -9,6 +9,7 @@ import {
   type RenewalGroup,
   type Run,
   type Sequence,
+  type Term,
 } from '@lockstep/model';
 import type { ProposeResult, Raft } from '@lockstep/raft';
 import type { Forwarder } from './forwarder.ts';
@@ -39,13 +40,21 @@ export class Proposer {
   #renewals: RenewalGroup[] = [];
   #commands: Uint8Array[] = [];
   #tick = false;
+  #term: Term = 0;
 
   constructor(member: MemberId, forwarder: Forwarder) {
     this.#member = member;
     this.#forwarder = forwarder;
   }
 
-  /** Nothing gathered in a former term counts: origins resend when they see the new leader. */
+  /** This member leads in `term`: what it gathered in a former one does not count. */
+  enterTerm(term: Term): void {
+    if (term === this.#term) return;
+    this.#term = term;
+    this.clear();
+  }
+
+  /** Nothing gathered is of use any more: origins resend when they see the new leader. */
   clear(): void {
     this.#origins.clear();
     this.#runs = [];
