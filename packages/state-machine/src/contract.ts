@@ -367,6 +367,8 @@ export interface StateReader {
 
   /** Oldest revision that can be read of a keyspace with history; 0 before any compaction. */
   compactedRevision(keyspace: AnyKeyspace): Revision;
+  /** True while what was compacted is still being removed from the image (etcd's `physical`). */
+  compacting(keyspace: AnyKeyspace): boolean;
   /**
    * The version of each key in [from, to) at `revision`, ascending, tombstones left out.
    * Caller has checked compacted ≤ revision ≤ current.
@@ -569,6 +571,9 @@ export interface StateMachine extends StateView {
   readonly nextDeadline: ClusterTimeMs;
   /** True when the last entry left due expiry over (bounded per entry). */
   readonly expiryPending: boolean;
+  /** True while compaction or the freeing of a cleared keyspace has work left. It goes on with
+   * every entry; an idle leader may tick for it. */
+  readonly backgroundPending: boolean;
   /** Last sequence applied of that member's incarnation; 0 when unknown. Where to resend from. */
   lastSequence(member: MemberId, incarnation: Incarnation): Sequence;
 

@@ -27,7 +27,10 @@ export class KeyHistory {
   }
 
   push(revision: Revision, sub: number, live: boolean, sizeBytes: number): void {
-    this.#versions.push(revision, (sub * SIZE_RANGE + sizeBytes) * 2 + (live ? 1 : 0));
+    const mark = (sub * SIZE_RANGE + sizeBytes) * 2 + (live ? 1 : 0);
+    // Most keys have one version: a literal takes two places, a list that grew takes seventeen.
+    if (this.#versions.length === 0) this.#versions = [revision, mark];
+    else this.#versions.push(revision, mark);
   }
 
   get count(): number {

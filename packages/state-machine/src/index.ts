@@ -32,6 +32,7 @@ export {
   TRANSACTION_STEPS_OPTION,
 } from './system/option-table.ts';
 export {
+  encodeAdvanceRevision,
   encodeCheckHash,
   encodeRaiseFeatureLevel,
   encodeReleaseWaiter,

@@ -113,6 +113,11 @@ class Machine extends StoreReader implements StateMachine {
     return this.store.deadlines.next;
   }
 
+  get backgroundPending(): boolean {
+    const { garbage, tables } = this.store;
+    return garbage.length > 0 || tables.some(({ history }) => history?.scanned === false);
+  }
+
   stateHash(): string {
     const { a, b } = this.store.sums();
     const { meta } = this.store;

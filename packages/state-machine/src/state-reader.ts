@@ -144,6 +144,10 @@ export class StoreReader implements StateReader {
     return this.#history(keyspace).compacted;
   }
 
+  compacting(keyspace: AnyKeyspace): boolean {
+    return !this.#history(keyspace).scanned;
+  }
+
   rangeAt(
     keyspace: AnyKeyspace,
     from: ByteString,

@@ -203,13 +203,13 @@ export class Store {
   moveLease(slot: Slot, from: LeaseHandle, to: LeaseHandle): void {
     if (from === to) return;
     if (from !== 0) {
-      this.leases.get(from)?.slots.delete(slot);
+      this.leases.get(from)?.detach(slot);
       slot.generation.attached.delete(slot);
     }
     if (to !== 0) {
       const lease = this.leases.get(to);
       invariant(lease !== undefined, () => `record attached to unknown lease ${to}`);
-      lease.slots.add(slot);
+      lease.attach(slot);
       slot.generation.attached.add(slot);
     }
   }

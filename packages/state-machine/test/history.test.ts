@@ -134,12 +134,16 @@ describe('compaction', () => {
     const twin = driver.reloaded();
     const left = historyRows(driver);
     expect(left).toBeGreaterThan(1000);
+    expect(twin.machine.compacting(STORE)).toBe(true);
+    expect(twin.machine.backgroundPending).toBe(true);
     for (let entry = 0; entry < 3; entry++) {
       for (const one of [driver, twin]) one.tick(1);
       expect(twin.machine.stateHash()).toBe(driver.machine.stateHash());
       expect(twin.machine.liveBytes).toBe(driver.machine.liveBytes);
     }
     expect(historyRows(driver)).toBe(2501 - 2400 + 7);
+    expect(driver.machine.compacting(STORE)).toBe(false);
+    expect(driver.machine.backgroundPending).toBe(false);
     expect(twin.image).toEqual(driver.image);
   });
 

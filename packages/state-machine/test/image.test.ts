@@ -1,7 +1,8 @@
-import { encodeCommand } from '@lockstep/model';
+import { encodeCommand, LeaseKind } from '@lockstep/model';
 import { describe, expect, test } from 'vitest';
 import {
   encodeAddMember,
+  encodeAdvanceRevision,
   encodeCheckHash,
   encodeRaiseFeatureLevel,
   encodeRemoveMember,
@@ -9,7 +10,7 @@ import {
   encodeUpdateMember,
 } from '../src/index.ts';
 import { Driver } from './driver.ts';
-import { TOY } from './toy.ts';
+import { TOY, TREE } from './toy.ts';
 
 const fill = (driver: Driver) => {
   driver.do({ do: 'put', in: 'plain', key: 'a', value: 'x' });
@@ -134,6 +135,18 @@ describe('system commands', () => {
         .machine.members()
         .map(({ id }) => id),
     ).toEqual([1, 2, 3, 5]);
+  });
+
+  test('move the revision far ahead after a restore, for every keyspace', () => {
+    const driver = new Driver();
+    fill(driver);
+    const jump = () => driver.apply(encodeAdvanceRevision(1_000_000_000))[0];
+    expect(jump()).toEqual({ kind: 'done', result: true, revision: 1_000_000_000 });
+    expect(jump()).toMatchObject({ result: false });
+    expect(driver.do({ do: 'put', in: 'plain', key: 'b', value: 'x' })).toEqual([1_000_000_001]);
+    const { machine } = driver.reloaded();
+    expect(machine.lastRevision(TREE, LeaseKind.ZooKeeper)).toBe(1_000_000_000);
+    expect(machine.revision).toBe(1_000_000_001);
   });
 
   test('cluster time never steps back', () => {

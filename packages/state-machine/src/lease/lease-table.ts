@@ -25,7 +25,8 @@ export class LeaseRow extends SystemRow implements Lease {
   readonly payload: Uint8Array;
   origin: MemberId;
   incarnation: Incarnation;
-  readonly slots = new Set<Slot>();
+  /** Undefined until a record first hangs on it: most sessions have none. */
+  #slots: Set<Slot> | undefined = undefined;
   readonly timer: DeadlineEntry;
   readonly deadlineRow: LeaseDeadlineRow;
 
@@ -57,7 +58,16 @@ export class LeaseRow extends SystemRow implements Lease {
   }
 
   get keyCount(): number {
-    return this.slots.size;
+    return this.#slots?.size ?? 0;
+  }
+
+  attach(slot: Slot): void {
+    this.#slots ??= new Set();
+    this.#slots.add(slot);
+  }
+
+  detach(slot: Slot): void {
+    this.#slots?.delete(slot);
   }
 
   get table(): number {
@@ -75,7 +85,7 @@ export class LeaseRow extends SystemRow implements Lease {
 
   /** What hangs on it in (keyspace, key) order. */
   sortedSlots(): Slot[] {
-    return [...this.slots].sort(compareSlots);
+    return this.#slots === undefined ? [] : [...this.#slots].sort(compareSlots);
   }
 }
 

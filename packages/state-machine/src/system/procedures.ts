@@ -4,6 +4,7 @@ import {
   type Index,
   InvariantError,
   ProcedureFamily,
+  type Revision,
   type Sequence,
   utf8Bytes,
   utf8Text,
@@ -20,6 +21,7 @@ const RELEASE_WAITER = ProcedureFamily.System + 2;
 const SET_OPTION = ProcedureFamily.System + 3;
 const RAISE_FEATURE_LEVEL = ProcedureFamily.System + 4;
 const CHECK_HASH = ProcedureFamily.System + 5;
+const ADVANCE_REVISION = ProcedureFamily.System + 9;
 
 /** Takes a waiter back whose client is gone or tired; `request` is the sequence of the command
  * that queued it, in this very incarnation. */
@@ -134,6 +136,26 @@ function checkHash(ring: HashRing): Procedure<CheckHash, undefined> {
   };
 }
 
+/** After a restore from backup: no revision and no token given out since the backup was made may
+ * come again, so the counter jumps far ahead (design §5). */
+export function encodeAdvanceRevision(to: Revision): Uint8Array {
+  return writeCommandHead(new BinaryWriter(16), ADVANCE_REVISION, 1).varint(to).take();
+}
+
+/** Result: false when the counter is there already. */
+const advanceRevision: Procedure<Revision, boolean> = {
+  id: ADVANCE_REVISION,
+  version: 1,
+  name: 'system.advance-revision',
+  readOnly: false,
+  decode: (reader: BinaryReader) => reader.varint(),
+  run(transaction: Transaction, to: Revision): boolean {
+    if (to <= transaction.revision) return false;
+    (transaction as MachineTransaction).jumpRevision(to);
+    return true;
+  },
+};
+
 /** The machine's own procedures; the ring is that of the machine they are made for. */
 export function systemProcedures(ring: HashRing): AnyProcedure[] {
   return [
@@ -142,6 +164,7 @@ export function systemProcedures(ring: HashRing): AnyProcedure[] {
     setOption,
     raiseFeatureLevel,
     checkHash(ring),
+    advanceRevision,
     addMemberProcedure,
     updateMemberProcedure,
     removeMemberProcedure,
