@@ -198,22 +198,25 @@ function errorCode(text: ByteString): ByteString {
   return bare.includes(' ') ? bare : `ERR ${bare}`;
 }
 
+/** An error of the library itself: unlike Lua's own it names no position. */
+function refusal(state: LuaState, text: ByteString): LuaError {
+  return state.raise(LuaTable.fromObject({ err: `ERR ${text}` }));
+}
+
 function sha1hex(args: LuaValue[], state: LuaState): LuaValue[] {
   const text = argumentText(args[0]);
-  if (args.length !== 1 || text === undefined) {
-    throw state.error('wrong number of arguments');
-  }
+  if (args.length !== 1 || text === undefined) throw refusal(state, 'wrong number of arguments');
   state.charge(text.length >> 2);
   return [sha1(text)];
 }
 
 function log(args: LuaValue[], state: LuaState): LuaValue[] {
-  if (args.length < 2) throw state.error('redis.log() requires two arguments or more.');
+  if (args.length < 2) throw refusal(state, 'redis.log() requires two arguments or more.');
   const level = args[0];
   if (typeof level !== 'number') {
-    throw state.error('First argument must be a number (log level).');
+    throw refusal(state, 'First argument must be a number (log level).');
   }
-  if (level < 0 || level > 3) throw state.error('Invalid debug level.');
+  if (level < 0 || level > 3) throw refusal(state, 'Invalid debug level.');
   const text = args.slice(1).map((value) => argumentText(value) ?? '');
   const event: ScriptLogEvent = { kind: 'script-log', level, text: text.join(' ') };
   hostOf(state).execution.tx?.emit(DOOR, event);
@@ -221,9 +224,9 @@ function log(args: LuaValue[], state: LuaState): LuaValue[] {
 }
 
 function setresp(args: LuaValue[], state: LuaState): LuaValue[] {
-  if (args.length !== 1) throw state.error('redis.setresp() requires one argument.');
+  if (args.length !== 1) throw refusal(state, 'redis.setresp() requires one argument.');
   const version = args[0];
-  if (version !== 2 && version !== 3) throw state.error('RESP version must be 2 or 3.');
+  if (version !== 2 && version !== 3) throw refusal(state, 'RESP version must be 2 or 3.');
   hostOf(state).protocol = version;
   return [];
 }
