@@ -89,7 +89,8 @@ export class RequestParser {
   }
 
   #adopt(buffer: Buffer, end: number, owned: boolean): void {
-    const { ranges } = this.request;
+    // A complete request keeps the buffer it lies in; only the one being read moves along.
+    const ranges = this.#argumentsLeft > 0 ? this.request.ranges : [];
     for (let i = 0; i < ranges.length; i++) ranges[i]! -= this.#start;
     this.#at -= this.#start;
     this.#start = 0;

@@ -63,6 +63,15 @@ export class RawClient {
     return this.#closing;
   }
 
+  /** Stops taking bytes from the operating system. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   close(): void {
     this.#socket.destroy();
   }
