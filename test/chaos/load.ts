@@ -1,0 +1,104 @@
+import type { Member } from '../support/cluster.ts';
+import { Etcd } from '../support/etcd.ts';
+import { Redis, RedisError } from '../support/redis.ts';
+import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
+
+/** What one writer did: acknowledged keys, and those whose outcome nobody told. */
+export interface Journal {
+  readonly acknowledged: string[];
+  readonly unknown: string[];
+}
+
+/** Writes unique keys one after another through one door of one member until told to stop. */
+export interface Writer {
+  readonly journal: Journal;
+  stop(): Promise<void>;
+}
+
+type Write = (key: string) => Promise<void>;
+interface Door {
+  write: Write;
+  close(): void;
+}
+
+/** Reconnects when its connection fails; a failed write is never repeated under the same key. */
+export function startWriter(name: string, open: () => Promise<Door>): Writer {
+  const journal: Journal = { acknowledged: [], unknown: [] };
+  let stopping = false;
+  const run = async (): Promise<void> => {
+    for (let n = 0; !stopping; ) {
+      const door = await open().catch(() => undefined);
+      if (door === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        continue;
+      }
+      for (let broken = false; !stopping && !broken; ) {
+        const key = `${name}-${++n}`;
+        await door.write(key).then(
+          () => journal.acknowledged.push(key),
+          () => {
+            journal.unknown.push(key);
+            broken = true;
+          },
+        );
+      }
+      door.close();
+      // Lets a member that is gone be gone: no spinning on refused connections.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const done = run();
+  return {
+    journal,
+    stop() {
+      stopping = true;
+      return done;
+    },
+  };
+}
+
+export const etcdDoor = (member: Member) => async (): Promise<Door> => {
+  const client = new Etcd(member.ports.etcd);
+  return {
+    write: async (key) => {
+      await client.put(`load/${key}`, key);
+    },
+    close: () => client.close(),
+  };
+};
+
+export const zookeeperDoor = (member: Member) => async (): Promise<Door> => {
+  const client = await ZooKeeper.open(member.ports.zookeeper, 10_000);
+  return {
+    write: async (key) => {
+      const { error } = await client.call(Op.create, body.create(`/load/${key}`, key));
+      if (error !== 0) throw new Error(`create ${key}: ${error}`);
+    },
+    close: () => client.close(),
+  };
+};
+
+/** RPUSH-free "once" check: each key is a counter, so a second apply would show as 2. */
+export const redisDoor = (member: Member) => async (): Promise<Door> => {
+  const client = await Redis.open(member.ports.redis);
+  return {
+    write: async (key) => {
+      const reply = await client.call('INCR', `load:${key}`);
+      if (reply instanceof RedisError) throw reply;
+    },
+    close: () => client.close(),
+  };
+};
+
+/** Takes and gives back one lock again and again; each token must exceed all before it. */
+export const tokenDoor = (member: Member, tokens: number[]) => async (): Promise<Door> => {
+  const client = await Redis.open(member.ports.redis);
+  return {
+    write: async (key) => {
+      const reply = await client.call('SET', 'token-lock', key, 'PX', 60_000, 'FENCE');
+      if (typeof reply !== 'number') throw new Error(`SET FENCE: ${String(reply)}`);
+      tokens.push(reply);
+    },
+    close: () => client.close(),
+  };
+};

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClusterStatus, LockTable, MemberStatus } from '../../packages/admin/src/index.ts';
+import { freePorts } from './ports.ts';
+import { until } from './until.ts';
+
+const MAIN = fileURLToPath(new URL('../../apps/lockstep/dist/main.js', import.meta.url));
+
+export interface MemberPorts {
+  readonly peer: number;
+  readonly etcd: number;
+  readonly zookeeper: number;
+  readonly redis: number;
+  readonly admin: number;
+}
+
+/** One real process of `lockstep serve`. */
+export class Member {
+  readonly name: string;
+  readonly ports: MemberPorts;
+  readonly #args: readonly string[];
+  #process: ChildProcess | undefined;
+  output = '';
+
+  constructor(name: string, ports: MemberPorts, args: readonly string[]) {
+    this.name = name;
+    this.ports = ports;
+    this.#args = args;
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined;
+  }
+
+  get pid(): number {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error(`${this.name} is not running`);
+    return pid;
+  }
+
+  start(): void {
+    const child = spawn(process.execPath, [MAIN, 'serve', ...this.#args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        this.output = (this.output + chunk.toString()).slice(-20_000);
+      });
+    }
+    child.once('exit', () => {
+      if (this.#process === child) this.#process = undefined;
+    });
+  }
+
+  /** Sends a signal to this process only. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  /** Ends the process and waits until it is gone. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#process;
+    if (child === undefined) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await gone;
+  }
+
+  /** This member's own view; undefined when it does not answer within `timeoutMs`. */
+  async status(timeoutMs = 1000): Promise<ClusterStatus | undefined> {
+    const answer = await fetch(`http://127.0.0.1:${this.ports.admin}/status`, {
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch(() => undefined);
+    return answer?.ok ? ((await answer.json()) as ClusterStatus) : undefined;
+  }
+
+  async locks(): Promise<LockTable> {
+    const answer = await fetch(`http://127.0.0.1:${this.ports.admin}/locks`);
+    if (!answer.ok) throw new Error(`${this.name}: /locks ${answer.status}`);
+    return (await answer.json()) as LockTable;
+  }
+
+  /** True when a majority answers through this member. */
+  async healthy(timeoutMs = 1000): Promise<boolean> {
+    const answer = await fetch(`http://127.0.0.1:${this.ports.admin}/health`, {
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch(() => undefined);
+    return answer?.ok === true;
+  }
+}
+
+/** Members as processes on loopback with data in a temporary directory. */
+export class Cluster {
+  readonly directory: string;
+  readonly members: readonly Member[];
+
+  private constructor(directory: string, members: readonly Member[]) {
+    this.directory = directory;
+    this.members = members;
+  }
+
+  static async start(count = 3, flags: readonly string[] = []): Promise<Cluster> {
+    const directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
+    const ports = await freePorts(count * 5);
+    const portsOf = (i: number): MemberPorts => {
+      const [peer = 0, etcd = 0, zookeeper = 0, redis = 0, admin = 0] = ports.slice(i * 5);
+      return { peer, etcd, zookeeper, redis, admin };
+    };
+    const names = Array.from({ length: count }, (_, i) => `n${i + 1}`);
+    const initial = names.map((name, i) => `${name}=127.0.0.1:${portsOf(i).peer}`).join(',');
+    const members = names.map((name, i) => {
+      const doors = Object.entries(portsOf(i)).flatMap(([door, port]) => [
+        `--listen-${door}`,
+        `127.0.0.1:${port}`,
+      ]);
+      const where = ['--name', name, '--data-dir', join(directory, name)];
+      return new Member(name, portsOf(i), [
+        ...[...where, '--initial-cluster', initial, ...doors, ...flags],
+      ]);
+    });
+    const cluster = new Cluster(directory, members);
+    for (const member of members) member.start();
+    await cluster.allHealthy();
+    return cluster;
+  }
+
+  /** Waits until every member answers with a majority behind it. */
+  async allHealthy(withinMs = 20_000): Promise<void> {
+    for (const member of this.members) {
+      await until(
+        () => member.healthy(),
+        withinMs,
+        () => `${member.name}: ${member.output}`,
+      );
+    }
+  }
+
+  /** The member that leads in the highest term known to those that answer. */
+  async leader(withinMs = 10_000): Promise<Member> {
+    let found: Member | undefined;
+    await until(async () => {
+      const views = await Promise.all(this.members.map((member) => member.status(500)));
+      let best: MemberStatus | undefined;
+      views.forEach((view, i) => {
+        if (view?.self.role !== 'leader' || (best !== undefined && best.term > view.self.term)) {
+          return;
+        }
+        best = view.self;
+        found = this.members[i];
+      });
+      return found !== undefined;
+    }, withinMs);
+    if (found === undefined) throw new Error('no leader');
+    return found;
+  }
+
+  async follower(): Promise<Member> {
+    const leader = await this.leader();
+    const follower = this.members.find((member) => member !== leader && member.running);
+    if (follower === undefined) throw new Error('no follower');
+    return follower;
+  }
+
+  /** Waits until all members have applied the same index; gives their state hashes. */
+  async stateHashes(withinMs = 10_000): Promise<string[]> {
+    let hashes: string[] = [];
+    await until(async () => {
+      const views = await Promise.all(this.members.map((member) => member.status()));
+      const indexes = new Set(views.map((view) => view?.self.appliedIndex));
+      hashes = views.map((view) => view?.self.stateHash ?? 'no answer');
+      return indexes.size === 1 && !indexes.has(undefined);
+    }, withinMs);
+    return hashes;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.stop()));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

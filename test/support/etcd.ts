@@ -1,0 +1,83 @@
+import { Client, credentials } from '@grpc/grpc-js';
+import {
+  DeleteRangeRequest,
+  DeleteRangeResponse,
+  PutRequest,
+  PutResponse,
+  RangeRequest,
+  RangeResponse,
+} from '../../packages/adapter-etcd/src/gen/rpc.ts';
+
+interface Codec<T> {
+  encode(message: T): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): T;
+  fromPartial(partial: Partial<T>): T;
+}
+
+/** Unary KV calls to one member, without retries: what the member says is what the test sees. */
+export class Etcd {
+  readonly #client: Client;
+
+  constructor(port: number) {
+    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      'grpc.enable_retries': 0,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 200,
+      'grpc.use_local_subchannel_pool': 1,
+    });
+  }
+
+  #unary<Q, R>(
+    path: string,
+    request: Codec<Q>,
+    response: Codec<R>,
+    partial: Partial<Q>,
+    timeoutMs: number,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(
+        path,
+        (message: Q) => Buffer.from(request.encode(message).finish()),
+        (bytes: Buffer) => response.decode(bytes),
+        request.fromPartial(partial),
+        { deadline: Date.now() + timeoutMs },
+        (error, answer) => (error === null && answer ? resolve(answer) : reject(error)),
+      );
+    });
+  }
+
+  put(key: string, value: string, timeoutMs = 10_000): Promise<PutResponse> {
+    return this.#unary(
+      '/etcdserverpb.KV/Put',
+      PutRequest,
+      PutResponse,
+      { key: Buffer.from(key), value: Buffer.from(value) },
+      timeoutMs,
+    );
+  }
+
+  range(partial: Partial<RangeRequest>, timeoutMs = 10_000): Promise<RangeResponse> {
+    return this.#unary('/etcdserverpb.KV/Range', RangeRequest, RangeResponse, partial, timeoutMs);
+  }
+
+  /** Everything under a prefix. */
+  prefix(prefix: string): Promise<RangeResponse> {
+    const end = Buffer.from(prefix);
+    end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+    return this.range({ key: Buffer.from(prefix), rangeEnd: end });
+  }
+
+  delete(key: string): Promise<DeleteRangeResponse> {
+    return this.#unary(
+      '/etcdserverpb.KV/DeleteRange',
+      DeleteRangeRequest,
+      DeleteRangeResponse,
+      { key: Buffer.from(key) },
+      10_000,
+    );
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
