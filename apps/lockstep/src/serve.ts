@@ -1,4 +1,256 @@
+import { etcdExtension, listEtcdLocks, startEtcdDoor } from '@lockstep/adapter-etcd';
+import { listRedisLocks, redisExtension, startRedisDoor } from '@lockstep/adapter-redis';
+import {
+  listZookeeperLocks,
+  startZookeeperDoor,
+  zookeeperExtension,
+} from '@lockstep/adapter-zookeeper';
+import { Metrics, startAdmin } from '@lockstep/admin';
+import type { FileError } from '@lockstep/model';
+import { type MemberReplica, openReplica } from '@lockstep/replica';
+import {
+  createStateMachine,
+  encodeHashCheck,
+  encodeHello,
+  FEATURE_LEVEL,
+  type LockRow,
+} from '@lockstep/state-machine';
+import { openWal } from '@lockstep/storage';
+import { type Mesh, openMesh } from '@lockstep/transport';
+import type { Logger } from 'pino';
+import { type MemberData, memberDirectoryOf, openMemberData } from './data.ts';
+import { type Formation, formationOf, hex64 } from './formation.ts';
+import { openMemberLog } from './member-log.ts';
+import { nodeClock, nodeRandom, nodeScheduler } from './node-ports.ts';
+import { formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import type { Settings } from './settings.ts';
-export function serve(settings: Settings): void {
-  throw new Error(settings.name);
+import { VERSION } from './version.ts';
+
+/** The member found itself wrong, or a device failed it: it must not be restarted blindly. */
+const EXIT_FATAL = 70;
+const SHUTDOWN_MS_MAX = 5000;
+
+type Door = 'peer' | 'etcd' | 'zookeeper' | 'redis' | 'admin';
+interface Closable {
+  close(done: () => void): void;
+}
+
+/** Runs one member until SIGINT or SIGTERM. Rejects when it cannot start. */
+export async function serve(settings: Settings): Promise<void> {
+  const formation = formationOf(settings);
+  const log = openMemberLog(settings);
+  const data = await openMemberData(settings['data-dir'], formation);
+  const mesh = await openMemberMesh(settings, formation, data, log);
+  const replica = await openMember(settings, formation, data, mesh, log);
+  const open = await openDoors(settings, replica, log);
+  stopOnSignal([...open, replica], data, log);
+  announceWhenReady(settings, replica, log);
+}
+
+function openMemberMesh(
+  settings: Settings,
+  formation: Formation,
+  data: MemberData,
+  log: Logger,
+): Promise<Mesh> {
+  return new Promise((resolve, reject) => {
+    openMesh(
+      {
+        listen: settings['listen-peer'],
+        cluster: hex64(formation.clusterId),
+        member: formation.self.id,
+        incarnation: data.incarnation,
+        dataDirectory: data.directory.identity.uuid,
+        log: (text) => log.debug(text),
+      },
+      (error, mesh) => (error === undefined ? resolve(mesh) : reject(error)),
+    );
+  });
+}
+
+function openMember(
+  settings: Settings,
+  formation: Formation,
+  data: MemberData,
+  mesh: Mesh,
+  log: Logger,
+): Promise<MemberReplica> {
+  const { self, members, clusterId } = formation;
+  const electionMs = parseDuration(settings['election-timeout']) ?? 1000;
+  const extensions = [etcdExtension, zookeeperExtension, redisExtension];
+  const bootstrap = { clusterId, members, options: {}, electionTimeoutMs: electionMs };
+  const others = members.filter((member) => member.id !== self.id);
+  return new Promise((resolve, reject) => {
+    openReplica(
+      {
+        identity: { cluster: hex64(clusterId), member: self.id },
+        incarnation: data.incarnation,
+        bootstrap: {
+          voters: members.map((member) => member.id),
+          votersOutgoing: [],
+          learners: [],
+          learnersNext: [],
+          autoLeave: false,
+        },
+        peers: others.map(({ id, peerAddress }) => ({ id, address: peerAddress })),
+        clock: nodeClock,
+        random: nodeRandom,
+        scheduler: nodeScheduler,
+        network: mesh,
+        openLog: openWal(data.fileSystem, { scheduler: nodeScheduler, clock: nodeClock }),
+        images: data.images,
+        directory: memberDirectoryOf(data.directory),
+        createStateMachine: (image) => createStateMachine({ extensions, image, bootstrap }),
+        hello: (incarnation) =>
+          encodeHello({
+            member: self.id,
+            incarnation,
+            name: self.name,
+            version: VERSION,
+            featureLevel: FEATURE_LEVEL,
+            dataDirectory: data.directory.identity.uuid,
+            addresses: publishedAddresses(settings),
+          }),
+        hashCheck: encodeHashCheck,
+        heartbeatMs: parseDuration(settings['heartbeat-interval']) ?? 100,
+        electionMs,
+        requestTimeoutMs: parseDuration(settings['request-timeout']) ?? 7000,
+        onFatal: (error) => die(error, log),
+        log: (text) => log.info(text),
+      },
+      (error, replica) => (error === undefined ? resolve(replica) : reject(describe(error))),
+    );
+  });
+}
+
+const describe = (error: Error | FileError): Error =>
+  error instanceof Error ? error : new Error(`${error.code}: ${error.message}`);
+
+/** What other members and clients are told: the advertised address, or a usable listener's. */
+export function publishedAddresses(settings: Settings): Record<string, string> {
+  const addresses: Record<string, string> = {};
+  for (const door of ['etcd', 'zookeeper', 'redis', 'admin'] as const) {
+    const listen = settings[`listen-${door}`];
+    const advertised = settings[`advertise-${door}`] || listen;
+    const address = parseAddress(advertised);
+    const nowhere = address === undefined || address.host === '0.0.0.0' || address.host === '::';
+    if (listen !== 'none' && !nowhere) addresses[door] = formatAddress(address);
+  }
+  return addresses;
+}
+
+async function openDoors(
+  settings: Settings,
+  replica: MemberReplica,
+  log: Logger,
+): Promise<Closable[]> {
+  const metrics = new Metrics(replica);
+  const ports = { clock: nodeClock, random: nodeRandom, scheduler: nodeScheduler };
+  const electionTimeoutMs = parseDuration(settings['election-timeout']) ?? 1000;
+  type Opened = (error: Error | undefined, door?: Closable) => void;
+  const doors: [Door, (address: string, done: Opened) => void][] = [
+    [
+      'etcd',
+      (address, done) =>
+        startEtcdDoor(
+          {
+            replica,
+            ports,
+            address,
+            settings: { electionTimeoutMs },
+            metrics: (answer) => void metrics.text().then(answer),
+          },
+          done,
+        ),
+    ],
+    [
+      'zookeeper',
+      (address, done) =>
+        startZookeeperDoor({ replica, address, ...ports, electionTimeoutMs }, done),
+    ],
+    [
+      'redis',
+      (address, done) =>
+        startRedisDoor(
+          { replica, address, ...ports, requirepass: settings['redis-password'] },
+          done,
+        ),
+    ],
+    [
+      'admin',
+      (address, done) => {
+        const { host, port } = parseAddress(address) ?? { host: '127.0.0.1', port: 0 };
+        const locks = (clusterMs: number): LockRow[] => listLocks(replica, clusterMs);
+        startAdmin({ replica, version: VERSION, host, port, metrics, locks }, done);
+      },
+    ],
+  ];
+  const open: Closable[] = [];
+  for (const [name, start] of doors) {
+    const address = settings[`listen-${name}`];
+    if (address === 'none') continue;
+    open.push(
+      await new Promise<Closable>((resolve, reject) =>
+        start(address, (error, door) => (door === undefined ? reject(error) : resolve(door))),
+      ),
+    );
+    log.debug(`${name} listens on ${address}`);
+  }
+  return open;
+}
+
+/** Locks of all doors in one list, by name. */
+function listLocks(replica: MemberReplica, clusterMs: number): LockRow[] {
+  const { state } = replica;
+  const rows = [
+    ...listEtcdLocks(state, clusterMs),
+    ...listZookeeperLocks(state, clusterMs),
+    ...listRedisLocks(state, clusterMs),
+  ];
+  return rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function announceWhenReady(settings: Settings, replica: MemberReplica, log: Logger): void {
+  const ask = (): void =>
+    replica.barrier({
+      reached: () => {
+        const doors = (['etcd', 'zookeeper', 'redis', 'admin'] as const)
+          .filter((door) => settings[`listen-${door}`] !== 'none')
+          .map((door) => `${door} ${settings[`listen-${door}`]}`);
+        log.info(`${settings.name} is ready: ${doors.join(', ')}`);
+      },
+      failed: (error) => {
+        log.warn(`${settings.name} waits: ${error.message}; ${error.hint}`);
+        setTimeout(ask, 1000);
+      },
+    });
+  ask();
+}
+
+/** Doors first, then the replica (which hands leadership over), then the lock on the directory. */
+function stopOnSignal(parts: readonly Closable[], data: MemberData, log: Logger): void {
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info(`${signal}: stopping`);
+    setTimeout(() => {
+      log.warn(`not stopped within ${SHUTDOWN_MS_MAX} ms; leaving the rest to recovery`);
+      process.exit(1);
+    }, SHUTDOWN_MS_MAX).unref();
+    const closing = parts.reduce(
+      (before, part) =>
+        before.then(() => new Promise<void>((resolve) => part.close(() => resolve()))),
+      Promise.resolve(),
+    );
+    void closing.then(() => data.release()).then(() => process.exit(0));
+  };
+  process.on('SIGINT', () => stop('SIGINT'));
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('uncaughtException', (error) => die(error, log));
+}
+
+function die(error: Error, log: Logger): never {
+  log.error(`stopped: ${error.stack ?? error.message}`);
+  process.exit(EXIT_FATAL);
 }
