@@ -4,7 +4,10 @@ import type { SegmentFiles } from './segment-files.ts';
 export const SPARE_NAME = 'spare';
 
 export interface SpareSegmentOptions {
-  readonly sizeBytes: number;
+  /** Size of the first spare; each next one is four times as large, up to the greatest. A member
+   * that starts writes little, one that is busy changes segments seldom. */
+  readonly firstBytes: number;
+  readonly sizeBytesMax: number;
   readonly clock: Pick<Clock, 'setTimer'>;
   readonly retryMs: number;
   /** Any error but ENOSPC. */
@@ -25,6 +28,7 @@ export class SpareSegment {
   readonly #files: SegmentFiles;
   readonly #options: SpareSegmentOptions;
   #spare: Spare | undefined;
+  #sizeUsual: number;
   #sizeWanted: number;
   #isPreparing = false;
   #isClosed = false;
@@ -36,7 +40,8 @@ export class SpareSegment {
   constructor(files: SegmentFiles, options: SpareSegmentOptions) {
     this.#files = files;
     this.#options = options;
-    this.#sizeWanted = options.sizeBytes;
+    this.#sizeUsual = Math.min(options.firstBytes, options.sizeBytesMax);
+    this.#sizeWanted = this.#sizeUsual;
   }
 
   /** Begins to make the spare, if there is none. */
@@ -57,7 +62,7 @@ export class SpareSegment {
 
   /** Hands over a spare of at least `bytesMin`, at once or when it is ready. One caller. */
   take(bytesMin: number, done: (spare: Spare) => void): void {
-    this.#sizeWanted = Math.max(this.#options.sizeBytes, bytesMin);
+    this.#sizeWanted = Math.max(this.#sizeUsual, bytesMin);
     this.#waiting = done;
     this.#settle();
   }
@@ -78,7 +83,8 @@ export class SpareSegment {
     this.#spare = undefined;
     if (spare.sizeBytes >= this.#sizeWanted) {
       this.#waiting = undefined;
-      this.#sizeWanted = this.#options.sizeBytes;
+      this.#sizeUsual = Math.min(this.#sizeUsual * 4, this.#options.sizeBytesMax);
+      this.#sizeWanted = this.#sizeUsual;
       waiting(spare);
     } else this.#discard(spare.file, () => this.#settle());
   }

@@ -17,6 +17,7 @@ import { SpareSegment } from './spare-segment.ts';
 export interface WalSettings {
   readonly scheduler: Scheduler;
   readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
+  readonly firstSegmentBytes: number;
   readonly segmentBytes: number;
   readonly groupBytesMax: number;
   readonly anchorIntervalMs: number;
@@ -87,7 +88,8 @@ export class Wal implements LogStore {
     this.#configuration = start.view.base.configuration;
     const failed = (error: FileError): void => this.#fail(error);
     this.#spare = new SpareSegment(start.files, {
-      sizeBytes: settings.segmentBytes,
+      firstBytes: 4 * settings.firstSegmentBytes,
+      sizeBytesMax: settings.segmentBytes,
       clock: settings.clock,
       retryMs: settings.spaceRetryMs,
       failed,
