@@ -21,14 +21,15 @@ export interface MemberPorts {
 export class Member {
   readonly name: string;
   readonly ports: MemberPorts;
-  readonly #args: readonly string[];
+  /** Words after `lockstep`. */
+  readonly args: readonly string[];
   #process: ChildProcess | undefined;
   output = '';
 
   constructor(name: string, ports: MemberPorts, args: readonly string[]) {
     this.name = name;
     this.ports = ports;
-    this.#args = args;
+    this.args = ['serve', ...args];
   }
 
   get running(): boolean {
@@ -42,7 +43,7 @@ export class Member {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [MAIN, 'serve', ...this.#args], {
+    const child = spawn(process.execPath, [MAIN, ...this.args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
@@ -51,7 +52,9 @@ export class Member {
         this.output = (this.output + chunk.toString()).slice(-20_000);
       });
     }
-    child.once('exit', () => {
+    child.once('exit', (code) => {
+      if (code !== null && code !== 0)
+        console.error(`${this.name} exited with ${code}: ${this.output}`);
       if (this.#process === child) this.#process = undefined;
     });
   }

@@ -8,10 +8,11 @@ import {
   RangeResponse,
 } from '../../packages/adapter-etcd/src/gen/rpc.ts';
 
+const EMPTY = new Uint8Array(0);
+
 interface Codec<T> {
   encode(message: T): { finish(): Uint8Array };
   decode(bytes: Uint8Array): T;
-  fromPartial(partial: Partial<T>): T;
 }
 
 /** Unary KV calls to one member, without retries: what the member says is what the test sees. */
@@ -39,7 +40,7 @@ export class Etcd {
         path,
         (message: Q) => Buffer.from(request.encode(message).finish()),
         (bytes: Buffer) => response.decode(bytes),
-        request.fromPartial(partial),
+        { ...request.decode(EMPTY), ...partial },
         { deadline: Date.now() + timeoutMs },
         (error, answer) => (error === null && answer ? resolve(answer) : reject(error)),
       );

@@ -140,6 +140,7 @@ export class ZooKeeper {
 
   /** The reply to a request written before. */
   reply(xid: number): Promise<Frame> {
+    if (this.closed) return Promise.reject(new Error('connection closed'));
     return new Promise((resolve, reject) => this.#waiting.set(xid, { resolve, reject }));
   }
 
@@ -167,6 +168,12 @@ export class ZooKeeper {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  /** The bare socket, for a client that stops reading; frames are no longer taken. */
+  takeSocket(): Socket {
+    this.#socket.removeAllListeners('data');
+    return this.#socket;
   }
 
   #receive(chunk: Buffer): void {

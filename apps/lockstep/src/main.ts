@@ -93,7 +93,9 @@ program
         db: number;
       },
     ) => {
-      process.exitCode = await runLocked(name, command, {
+      // The separator is ours, whether or not it was needed.
+      const words = command[0] === '--' ? command.slice(1) : command;
+      process.exitCode = await runLocked(name, words, {
         address: flags.redis,
         password: flags.password ?? process.env.LOCKSTEP_REDIS_PASSWORD ?? '',
         ttlMs: flags.ttl,

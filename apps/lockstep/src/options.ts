@@ -86,7 +86,7 @@ export const OPTIONS = [
     doc: 'HTTP: status, locks, metrics',
   },
   ...(['peer', 'etcd', 'zookeeper', 'redis', 'admin'] as const).map((door) => ({
-    name: `advertise-${door}`,
+    name: `advertise-${door}` as const,
     type: { kind: 'address', optional: true } as const,
     default: '',
     scope: 'member' as const,

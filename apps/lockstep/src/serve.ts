@@ -10,7 +10,7 @@ import type { FileError } from '@lockstep/model';
 import { type MemberReplica, openReplica } from '@lockstep/replica';
 import {
   createStateMachine,
-  encodeHashCheck,
+  encodeCheckHash,
   encodeHello,
   FEATURE_LEVEL,
   type LockRow,
@@ -111,7 +111,7 @@ function openMember(
             dataDirectory: data.directory.identity.uuid,
             addresses: publishedAddresses(settings),
           }),
-        hashCheck: encodeHashCheck,
+        hashCheck: encodeCheckHash,
         heartbeatMs: parseDuration(settings['heartbeat-interval']) ?? 100,
         electionMs,
         requestTimeoutMs: parseDuration(settings['request-timeout']) ?? 7000,
@@ -158,7 +158,11 @@ async function openDoors(
             ports,
             address,
             settings: { electionTimeoutMs },
-            metrics: (answer) => void metrics.text().then(answer),
+            metrics: (answer) =>
+              void metrics.text().then(
+                (text) => answer(undefined, text),
+                (error: Error) => answer(error, ''),
+              ),
           },
           done,
         ),
@@ -203,9 +207,9 @@ async function openDoors(
 function listLocks(replica: MemberReplica, clusterMs: number): LockRow[] {
   const { state } = replica;
   const rows = [
-    ...listEtcdLocks(state, clusterMs),
-    ...listZookeeperLocks(state, clusterMs),
-    ...listRedisLocks(state, clusterMs),
+    ...listEtcdLocks(state),
+    ...listZookeeperLocks(state),
+    ...listRedisLocks(state, { clusterMs }),
   ];
   return rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }

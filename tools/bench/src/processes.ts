@@ -40,7 +40,9 @@ class ServerGroup {
           new Promise((resolve) => {
             if (child.exitCode !== null || child.signalCode !== null) return resolve(undefined);
             child.once('exit', resolve);
-            child.kill('SIGKILL');
+            // Orderly, so that profiles asked for with --node-args are written.
+            child.kill('SIGTERM');
+            setTimeout(() => child.kill('SIGKILL'), 6000).unref();
           }),
       ),
     );
