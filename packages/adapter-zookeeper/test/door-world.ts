@@ -40,7 +40,7 @@ class CountingRandom implements Random {
 }
 
 /** A door over a local replica in virtual time, with clients on memory wires. */
-export class DoorWorld {
+export class DoorWorld implements Host {
   readonly time = new VirtualTime();
   readonly image = new LocalImage();
   readonly machine: StateMachine;
@@ -64,6 +64,10 @@ export class DoorWorld {
     this.door = new Door(resolveSettings(given, time, 2181));
   }
 
+  settle(): void {
+    this.time.settle();
+  }
+
   /** A connection on which nothing was sent yet. */
   dial(): Client {
     return new Client(this);
@@ -77,11 +81,17 @@ export class DoorWorld {
   }
 }
 
+/** Where a client dials: a door, and a way to let everything come to rest. */
+export interface Host {
+  readonly door: Door;
+  settle(): void;
+}
+
 /** One connection as its client sees it. */
 export class Client implements Wire {
   readonly address = '127.0.0.1';
   readonly port = 40_000;
-  readonly world: DoorWorld;
+  readonly host: Host;
   readonly session: Session;
   answer: ConnectAnswer | undefined;
   /** Number of writes that reached the wire, and whether it was closed and by what. */
@@ -95,9 +105,9 @@ export class Client implements Wire {
   #xid = 0;
   #segment: Buffer[] | undefined;
 
-  constructor(world: DoorWorld) {
-    this.world = world;
-    const session = world.door.accept(this);
+  constructor(host: Host) {
+    this.host = host;
+    const session = host.door.accept(this);
     if (session === undefined) throw new Error('connection refused');
     this.session = session;
   }
@@ -144,7 +154,7 @@ export class Client implements Wire {
 
   handshake(options: ConnectOptions = {}): ConnectAnswer {
     this.bytes(connectFrame(options));
-    this.world.time.settle();
+    this.host.settle();
     return this.readAnswer();
   }
 
@@ -164,7 +174,7 @@ export class Client implements Wire {
 
   /** Messages that arrived since the last call, after everything came to rest. */
   take(): Message[] {
-    this.world.time.settle();
+    this.host.settle();
     const messages: Message[] = [];
     for (let frame = this.#input.next(); typeof frame !== 'string'; frame = this.#input.next()) {
       messages.push(readMessage(Buffer.from(frame)));
