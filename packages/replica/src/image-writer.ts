@@ -14,6 +14,7 @@ import {
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { ImageSink } from '@lockstep/state-machine';
+import { readConfiguration, writeConfiguration } from './configuration-format.ts';
 
 /** Where the image stands; in every batch, so that state and position move together (D-8). */
 export interface ImagePosition {
@@ -32,12 +33,8 @@ const POSITION_FORMAT = 1;
 export function encodePosition({ index, term, configuration }: ImagePosition): Uint8Array {
   const writer = new BinaryWriter();
   writer.u8(POSITION_FORMAT).varint(index).varint(term);
-  const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration;
-  for (const ids of [voters, votersOutgoing, learners, learnersNext]) {
-    writer.varint(ids.length);
-    for (const id of ids) writer.varint(id);
-  }
-  return writer.u8(autoLeave ? 1 : 0).take();
+  writeConfiguration(writer, configuration);
+  return writer.take();
 }
 
 /** Throws BinaryFormatError when malformed. */
@@ -46,24 +43,7 @@ export function decodePosition(bytes: Uint8Array): ImagePosition {
   const format = reader.u8();
   invariant(format === POSITION_FORMAT, `image position of format ${format}`);
   const [index, term] = [reader.varint(), reader.varint()];
-  const lists: number[][] = [];
-  for (let i = 0; i < 4; i++) {
-    const ids: number[] = [];
-    for (let left = reader.varint(); left > 0; left--) ids.push(reader.varint());
-    lists.push(ids);
-  }
-  const [voters, votersOutgoing, learners, learnersNext] = lists as [
-    number[],
-    number[],
-    number[],
-    number[],
-  ];
-  const autoLeave = reader.u8() === 1;
-  return {
-    index,
-    term,
-    configuration: { voters, votersOutgoing, learners, learnersNext, autoLeave },
-  };
+  return { index, term, configuration: readConfiguration(reader) };
 }
 
 type Changes = Map<ByteString, Uint8Array | undefined>;

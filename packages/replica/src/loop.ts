@@ -3,7 +3,6 @@ import {
   type MemberId,
   type NetworkHandler,
   NO_MEMBER,
-  type PeerAddress,
   type Timer,
 } from '@lockstep/model';
 import { type Configuration, createRaft, type Raft, type Ready } from '@lockstep/raft';
@@ -14,11 +13,13 @@ import { DoorSink } from './apply-sink.ts';
 import { ClusterClock } from './cluster-clock.ts';
 import { Contact } from './contact.ts';
 import { Forwarder } from './forwarder.ts';
+import { Gatherer } from './gatherer.ts';
 import type { ImageWriter } from './image-writer.ts';
 import { LeaderTransfers } from './leader-transfer.ts';
-import { LeaderDuties, termStartEntry, tickDue } from './leadership.ts';
+import { LeaderDuties, termStartEntry } from './leadership.ts';
 import { LogAppender } from './log-appender.ts';
 import { LogCompaction } from './log-compaction.ts';
+import { MembershipKeeper } from './membership.ts';
 import type { ReplicaOptions, Settings } from './options.ts';
 import { PeerInput } from './peer-input.ts';
 import { PeerOutbox } from './peer-outbox.ts';
@@ -30,9 +31,6 @@ import { Renewals } from './renewals.ts';
 import type { SnapshotTransfer } from './snapshot-transfer.ts';
 import { Subscribers } from './subscribers.ts';
 
-/** Bytes of one forwarded run at most, well inside a frame. */
-const FORWARD_RUN_BYTES_MAX = 2 * 1024 * 1024;
-const FORWARD_RUN_COMMANDS_MAX = 10_000;
 /** A follower whose leader's socket is gone waits 50–200 ms instead of its timeout (design §10). */
 const LEADER_LOST_MS = 200;
 
@@ -56,6 +54,7 @@ export class Loop implements NetworkHandler {
   readonly applier: Applier;
   readonly compaction: LogCompaction;
   readonly outbox: PeerOutbox;
+  readonly membership: MembershipKeeper;
   machine: StateMachine;
   writer: ImageWriter;
   snapshots: SnapshotTransfer | undefined;
@@ -72,14 +71,12 @@ export class Loop implements NetworkHandler {
   readonly #proposer: Proposer;
   readonly #input: PeerInput;
   readonly #appender: LogAppender;
+  readonly #gatherer: Gatherer;
   readonly #duties: LeaderDuties;
   readonly #links = new Map<MemberId, LinkInfo>();
-  readonly #gossip = new Map<string, Uint8Array>();
   #posted = false;
   #tickDue = false;
   #tickTimer: Timer | undefined;
-  #renewalTimer: Timer | undefined;
-  #wasLeader = false;
 
   constructor(options: ReplicaOptions, settings: Settings, recovered: Recovered) {
     const { member, electionMs, heartbeatMs } = settings;
@@ -97,7 +94,9 @@ export class Loop implements NetworkHandler {
     this.renewals = new Renewals(member, options.incarnation, settings.renewalIntervalMs);
     this.reader = new Reader(member, options.incarnation);
     this.outbox = new PeerOutbox(options.network);
+    this.membership = new MembershipKeeper(this);
     this.#proposer = new Proposer(member, this.forwarder);
+    this.#gatherer = new Gatherer(this, this.#proposer, () => this.#duties.begin());
     this.#duties = new LeaderDuties(options.hashCheck, settings.hashCheckEntries);
     this.raft = createRaft(
       raftConfigOf(
@@ -121,7 +120,11 @@ export class Loop implements NetworkHandler {
       sink: this.#sink(),
       writer: () => this.writer,
       backlogBytesMax: settings.imageBacklogBytesMax,
-      configured: (change) => this.#configured(change),
+      configured: (change) => {
+        const configuration = this.membership.configured(change);
+        this.membership.updatePeers(configuration);
+        return configuration;
+      },
     });
     this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
     this.#input = new PeerInput({
@@ -162,11 +165,16 @@ export class Loop implements NetworkHandler {
     return this.#links.has(member);
   }
 
+  /** Number of the link to that member; 0 when there is none. */
+  linkOf(member: MemberId): number {
+    return this.#links.get(member)?.link ?? 0;
+  }
+
   start(): void {
     if (this.imageLost) this.applier.hold(true);
     const { installed } = this.#recovered;
     if (installed !== undefined) this.raft.snapshotInstalled(installed);
-    this.updatePeers();
+    this.membership.updatePeers(this.configuration);
     this.options.network.start(this);
     this.#armTick();
     this.wake();
@@ -182,7 +190,7 @@ export class Loop implements NetworkHandler {
   stop(): void {
     this.stopped = true;
     this.#tickTimer?.cancel();
-    this.#renewalTimer?.cancel();
+    this.#gatherer.stop();
     this.writer.close();
     this.snapshots?.close();
   }
@@ -204,7 +212,7 @@ export class Loop implements NetworkHandler {
   }
 
   gossip(door: string, payload: Uint8Array): void {
-    this.#gossip.set(door, payload);
+    this.outbox.gossip(door, payload);
     this.wake();
   }
 
@@ -273,11 +281,11 @@ export class Loop implements NetworkHandler {
     this.#input.step(nowMs);
     this.clusterClock.advance(nowMs, this.quorumLive);
     if (this.#tickDue) this.#tick(nowMs);
-    this.#followLeader(nowMs);
-    this.#gather(nowMs);
+    this.#gatherer.followLeader(nowMs);
+    this.#gatherer.gather(nowMs);
     this.reader.ask(raft);
     while (raft.hasReady()) this.#work(raft.ready());
-    this.#followLeader(nowMs);
+    this.#gatherer.followLeader(nowMs);
     this.#flush(nowMs);
     const applied = this.machine.appliedIndex;
     const more = this.applier.run();
@@ -312,59 +320,11 @@ export class Loop implements NetworkHandler {
     this.snapshots?.tick(nowMs);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
+    this.membership.tick();
     const { incarnation } = this.forwarder;
     const clusterMs = this.clusterClock.now;
     const { machine, contact } = this;
     this.#duties.tick(raft, machine, this.#proposer, contact, incarnation, clusterMs, nowMs);
-  }
-
-  /** Own commands and renewals go to the leadership now in force. */
-  #followLeader(nowMs: number): void {
-    const { raft, forwarder } = this;
-    const { leader, term } = raft;
-    if (this.leads) this.#proposer.enterTerm(term);
-    if (this.leads !== this.#wasLeader) {
-      this.#wasLeader = this.leads;
-      if (!this.leads) this.#proposer.clear();
-      this.#duties.begin();
-      this.renewals.resend();
-      this.options.mark?.(this.leads ? 'became leader' : 'lost leadership');
-    }
-    forwarder.retarget(leader, this.#links.get(leader)?.link ?? 0, term, nowMs);
-  }
-
-  #gather(nowMs: number): void {
-    if (this.leads) this.#propose(nowMs);
-    else this.#forward(nowMs);
-    const delayMs = this.renewals.delayMs(nowMs);
-    if (delayMs === undefined || this.#renewalTimer !== undefined) return;
-    this.#renewalTimer = this.options.clock.setTimer(delayMs, () => {
-      this.#renewalTimer = undefined;
-      this.wake();
-    });
-  }
-
-  #propose(nowMs: number): void {
-    const { raft, machine } = this;
-    const group = this.renewals.take(nowMs, this.settings.requestTimeoutMs);
-    if (group !== undefined) this.#proposer.takeRenewals(group);
-    if (tickDue(raft, machine, this.clusterClock.now)) this.#proposer.takeTick();
-    const held = this.writer.backlogBytes > this.settings.imageBacklogBytesMax;
-    if (held) this.options.mark?.('proposals held');
-    this.#proposer.propose(raft, this.leaderTimes, held, nowMs);
-  }
-
-  #forward(nowMs: number): void {
-    const { leader } = this.raft;
-    if (leader === NO_MEMBER || !this.#links.has(leader)) return;
-    const group = this.renewals.take(nowMs, this.settings.requestTimeoutMs);
-    if (group !== undefined) this.outbox.add(leader, { kind: 'renew', group });
-    const { forwarder } = this;
-    const run = forwarder.peek(leader, FORWARD_RUN_BYTES_MAX, FORWARD_RUN_COMMANDS_MAX);
-    if (run === undefined) return;
-    this.outbox.add(leader, { kind: 'forward', run });
-    forwarder.handed(run, nowMs);
-    if (forwarder.hasMore) this.wake();
   }
 
   #work(ready: Ready): void {
@@ -396,12 +356,7 @@ export class Loop implements NetworkHandler {
   }
 
   #flush(nowMs: number): void {
-    if (this.#gossip.size > 0) {
-      for (const [door, payload] of this.#gossip) {
-        for (const to of this.#links.keys()) this.outbox.add(to, { kind: 'gossip', door, payload });
-      }
-      this.#gossip.clear();
-    }
+    this.outbox.addGossip(this.#links.keys());
     const quorum = this.quorumLive;
     const wallMs = this.options.clock.wallMs();
     this.outbox.flush(
@@ -414,34 +369,7 @@ export class Loop implements NetworkHandler {
     return this.contact.medianWallMs(nowMs, this.options.clock.wallMs());
   }
 
-  // ---- membership --------------------------------------------------------------------------
-
-  #configured(change: Uint8Array): Configuration {
-    const { decodeConfiguration } = this.options;
-    const wanted = decodeConfiguration?.(change);
-    const configuration = this.raft.applyConfiguration(
-      wanted === undefined ? undefined : { configuration: wanted },
-    );
-    this.compaction.configured(this.machine.appliedIndex, configuration);
-    this.updatePeers();
-    return configuration;
-  }
-
-  /** Links follow the replicated member records; before there are any, the given addresses. */
-  updatePeers(): void {
-    const addresses = new Map<MemberId, PeerAddress>();
-    for (const peer of this.options.peers) addresses.set(peer.id, peer);
-    for (const record of this.machine.members()) {
-      const { id } = record;
-      const address = this.options.addressOf?.(record) ?? record.peerAddress;
-      if (address !== '') addresses.set(id, { id, address });
-    }
-    const { voters, votersOutgoing, learners } = this.configuration;
-    const wanted = new Set([...voters, ...votersOutgoing, ...learners]);
-    wanted.delete(this.settings.member);
-    const peers = [...wanted].map((id) => addresses.get(id) ?? { id, address: '' });
-    this.options.network.setPeers(peers);
-  }
+  // ---- parts ------------------------------------------------------------------------------
 
   #sink(): DoorSink {
     return new DoorSink({

@@ -11,7 +11,7 @@ import type {
   Scheduler,
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
-import type { ImageSink, MemberRecord, StateMachine } from '@lockstep/state-machine';
+import type { ImageSink, StateMachine } from '@lockstep/state-machine';
 import type { LogIdentity, OpenLog } from '@lockstep/storage';
 
 /** What a member's data directory remembers beside log and images (design §4, §11). */
@@ -30,6 +30,12 @@ export interface ReplicaOptions {
   readonly incarnation: Incarnation;
   /** Configuration of a fresh cluster; the log's or the image's wins once there is one. */
   readonly bootstrap: Configuration;
+  /**
+   * This member joins a running cluster: a fresh directory starts by fetching the state from the
+   * leader, whatever `createStateMachine` bootstraps. `bootstrap` then is the cluster's present
+   * configuration, with this member as learner or not in it at all.
+   */
+  readonly joins?: boolean;
   /** Where the members of `bootstrap` listen; later ones come from the replicated records. */
   readonly peers: readonly PeerAddress[];
 
@@ -45,10 +51,6 @@ export interface ReplicaOptions {
   readonly hello: (incarnation: Incarnation) => Uint8Array;
   /** Leader's command that carries its state hash at an index; left out: no checks are made. */
   readonly hashCheck?: (index: number, hash: string) => Uint8Array;
-  /** Raft's configuration out of the bytes of a Configuration entry. */
-  readonly decodeConfiguration?: (change: Uint8Array) => Configuration;
-  /** Address of a member learned from the replicated records. */
-  readonly addressOf?: (record: MemberRecord) => string;
 
   readonly heartbeatMs?: number;
   readonly electionMs?: number;

@@ -5,6 +5,7 @@ import { encodeFrame, type PeerMessage } from '@lockstep/transport';
 export class PeerOutbox {
   readonly #network: Network;
   readonly #queues = new Map<MemberId, PeerMessage[]>();
+  readonly #gossip = new Map<string, Uint8Array>();
 
   constructor(network: Network) {
     this.#network = network;
@@ -14,6 +15,19 @@ export class PeerOutbox {
     const queue = this.#queues.get(to);
     if (queue === undefined) this.#queues.set(to, [message]);
     else queue.push(message);
+  }
+
+  /** The newest payload per door replaces one not yet sent; goes to every linked member. */
+  gossip(door: string, payload: Uint8Array): void {
+    this.#gossip.set(door, payload);
+  }
+
+  addGossip(linked: Iterable<MemberId>): void {
+    if (this.#gossip.size === 0) return;
+    for (const to of linked) {
+      for (const [door, payload] of this.#gossip) this.add(to, { kind: 'gossip', door, payload });
+    }
+    this.#gossip.clear();
   }
 
   /**

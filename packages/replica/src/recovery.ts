@@ -96,7 +96,7 @@ class Recovery {
     if (name === undefined) {
       createImage(this.#options, 'image-1', (error, store) => {
         if (error !== undefined) this.#fail(error);
-        else this.#start(store, undefined, false);
+        else this.#start(store, undefined, this.#options.joins === true);
       });
       return;
     }
@@ -114,7 +114,7 @@ class Recovery {
             break;
           case 'empty':
             if (this.#state.firstIndex > 1) this.#setAside(name, store, 'it is empty');
-            else this.#start(store, undefined, false);
+            else this.#start(store, undefined, this.#options.joins === true);
             break;
           case 'damaged':
             this.#setAside(name, store, outcome.reason);

@@ -97,7 +97,7 @@ export class SnapshotInstall {
     const { forwarder } = loop;
     const last = machine.lastSequence(loop.settings.member, forwarder.incarnation);
     forwarder.skipTo(last, loop.nowMs);
-    loop.updatePeers();
+    loop.membership.updatePeers(configuration);
     loop.subscribers.skipped(former.machine.revision, machine.revision);
     former.writer.retire((store) => store.close(() => this.#done(undefined)));
     loop.wake();

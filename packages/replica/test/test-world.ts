@@ -58,6 +58,7 @@ export class TestMember {
   gossip: string[] = [];
   marks: string[] = [];
   fatal: Error | undefined;
+  joins = false;
 
   constructor(id: MemberId, world: World) {
     this.id = id;
@@ -172,6 +173,15 @@ export class World {
     });
   }
 
+  /** Starts a member that was added to the running cluster. */
+  join(id: MemberId): TestMember {
+    const member = new TestMember(id, this);
+    member.joins = true;
+    this.members.push(member);
+    this.start(member);
+    return member;
+  }
+
   /** kill -9: what the log acknowledged and the image was given survives. */
   kill(member: TestMember): void {
     member.life.alive = false;
@@ -201,7 +211,8 @@ export class World {
       setTimer: (delayMs, callback) => time.setTimer(delayMs, during(callback)),
     };
     const scheduler: Scheduler = { post: (callback) => time.post(during(callback)) };
-    const voters = this.ids;
+    const founders = this.ids.slice(0, this.options.members ?? 3);
+    const voters = founders;
     const peers = voters.map((id) => ({ id, address: `member-${id}` }));
     const { disk } = member;
     return {
@@ -209,6 +220,7 @@ export class World {
       incarnation,
       bootstrap: { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
       peers,
+      joins: member.joins,
       clock,
       scheduler,
       random: this.random,

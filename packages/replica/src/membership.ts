@@ -1,0 +1,109 @@
+import {
+  BinaryReader,
+  BinaryWriter,
+  EntryKind,
+  encodeEntry,
+  type MemberId,
+  type PeerAddress,
+} from '@lockstep/model';
+import type { Configuration } from '@lockstep/raft';
+import type { MemberRecord } from '@lockstep/state-machine';
+import { readConfiguration, writeConfiguration } from './configuration-format.ts';
+import type { Loop } from './loop.ts';
+
+/**
+ * Membership follows the replicated member records (design §10): adding, promoting or removing a
+ * member is a command like any other; the leader then moves raft's configuration towards the
+ * records, one member at a time, so that old and new quorums always overlap (thesis §4.1).
+ */
+export class MembershipKeeper {
+  readonly #loop: Loop;
+
+  constructor(loop: Loop) {
+    this.#loop = loop;
+  }
+
+  /** Once per tick while leading; raft refuses while an earlier change is not applied. */
+  tick(): void {
+    const { machine, configuration, raft, leaderTimes, options, settings } = this.#loop;
+    const next = nextConfiguration(configuration, machine.members(), settings.member);
+    if (next === undefined) return;
+    const writer = new BinaryWriter(64);
+    writeConfiguration(writer, next);
+    const { clusterMs: time, wallMs: wall } = leaderTimes;
+    const result = raft.proposeConfiguration(
+      encodeEntry({
+        kind: EntryKind.Configuration,
+        time,
+        wall,
+        renewals: [],
+        runs: [],
+        configuration: writer.take(),
+      }),
+    );
+    if (result === 'ok') options.mark?.('configuration proposed');
+  }
+
+  /** A Configuration entry was applied. Returns the configuration now in force. */
+  configured(change: Uint8Array): Configuration {
+    const { raft, compaction, machine, options } = this.#loop;
+    const configuration = raft.applyConfiguration({
+      configuration: readConfiguration(new BinaryReader(change)),
+    });
+    compaction.configured(machine.appliedIndex, configuration);
+    const { voters, learners } = configuration;
+    options.log?.(`voters are ${voters.join(', ')}; learners: ${learners.join(', ') || 'none'}`);
+    return configuration;
+  }
+
+  /** Links to all members of the configuration, at the addresses of their records. */
+  updatePeers(configuration: Configuration): void {
+    const { options, machine, settings } = this.#loop;
+    const addresses = new Map<MemberId, PeerAddress>();
+    for (const peer of options.peers) addresses.set(peer.id, peer);
+    for (const { id, peerAddress } of machine.members()) {
+      if (peerAddress !== '') addresses.set(id, { id, address: peerAddress });
+    }
+    const { voters, votersOutgoing, learners } = configuration;
+    const members = new Set([...voters, ...votersOutgoing, ...learners]);
+    members.delete(settings.member);
+    const peers = [...members].map((id) => addresses.get(id));
+    options.network.setPeers(peers.filter((peer) => peer !== undefined));
+  }
+}
+
+/**
+ * The next single step from a configuration to the one that the records want; undefined when there
+ * is none. Members are added before others are removed, the leader itself is removed last, and the
+ * last voter never.
+ */
+export function nextConfiguration(
+  configuration: Configuration,
+  records: readonly MemberRecord[],
+  leader: MemberId,
+): Configuration | undefined {
+  const { voters, votersOutgoing, learners } = configuration;
+  if (votersOutgoing.length > 0 || records.length === 0) return undefined;
+  const wantedVoters = records.filter((record) => !record.learner).map(({ id }) => id);
+  const wantedLearners = records.filter((record) => record.learner).map(({ id }) => id);
+  const changed = (parts: Partial<Configuration>): Configuration => ({
+    ...configuration,
+    ...parts,
+  });
+  const without = (ids: readonly MemberId[], id: MemberId) => ids.filter((other) => other !== id);
+  const add = (ids: readonly MemberId[], id: MemberId) => [...ids, id].sort((a, b) => a - b);
+
+  const learner = wantedLearners.find((id) => !learners.includes(id) && !voters.includes(id));
+  if (learner !== undefined) return changed({ learners: add(learners, learner) });
+  const voter = wantedVoters.find((id) => !voters.includes(id));
+  if (voter !== undefined) {
+    return changed({ voters: add(voters, voter), learners: without(learners, voter) });
+  }
+  const gone = learners.find((id) => !wantedLearners.includes(id));
+  if (gone !== undefined) return changed({ learners: without(learners, gone) });
+  const leaving = voters.filter((id) => !wantedVoters.includes(id));
+  const removed = leaving.find((id) => id !== leader) ?? leaving[0];
+  if (removed === undefined || voters.length === 1) return undefined;
+  const demoted = wantedLearners.includes(removed) ? add(learners, removed) : learners;
+  return changed({ voters: without(voters, removed), learners: demoted });
+}
