@@ -73,7 +73,7 @@ describe('glob patterns', () => {
   });
 
   it('do not take exponential time', () => {
-    expect(globMatches('*a'.repeat(50) + 'b', 'a'.repeat(2000))).toBe(false);
+    expect(globMatches(`${'*a'.repeat(50)}b`, 'a'.repeat(2000))).toBe(false);
   });
 });
 
