@@ -13,6 +13,7 @@ export interface HeldCommand {
 
 export interface OpenTransaction {
   readonly held: HeldCommand[];
+  sizeBytes: number;
   /** A command was refused when queued: EXEC answers EXECABORT. */
   failed: boolean;
 }

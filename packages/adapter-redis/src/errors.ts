@@ -1,4 +1,10 @@
-import { type ByteString, type LockstepError, toByteString, utf8Bytes } from '@lockstep/model';
+import {
+  type ByteString,
+  LIMITS,
+  type LockstepError,
+  toByteString,
+  utf8Bytes,
+} from '@lockstep/model';
 import { type ErrorReply, error } from './reply.ts';
 
 /** A refusal on its way to the client as an error reply; thrown before the first write. */
@@ -42,6 +48,11 @@ export function unknownSubcommand(container: ByteString, typed: ByteString): Err
 
 export function wrongArity(name: ByteString): ErrorReply {
   return error(`ERR wrong number of arguments for '${name}' command`);
+}
+
+export function tooLarge(sizeBytes: number): ErrorReply {
+  const limit = LIMITS.commandBytesMaxRedis;
+  return error(`ERR command of ${sizeBytes} bytes exceeds the limit of ${limit} bytes`);
 }
 
 export function invalidExpire(name: ByteString): ByteString {

@@ -5,8 +5,8 @@ import { isProtocolError, type Request, RequestParser } from './codec.ts';
 import { type CommandSpec, hasFlag } from './command.ts';
 import { ConnectionState } from './connection-state.ts';
 import type { RedisDoorCore } from './door.ts';
-import type { DoorSession, HeldCommand } from './door-session.ts';
-import { OVER_BUDGET, replyOf } from './errors.ts';
+import type { DoorSession, HeldCommand, OpenTransaction } from './door-session.ts';
+import { OVER_BUDGET, replyOf, tooLarge } from './errors.ts';
 import { CommandExecution } from './execution.ts';
 import { loggedCommands, mergeReplies, runAtDoor } from './held-commands.ts';
 import { encodeRequest, encodeTransaction } from './procedures.ts';
@@ -131,16 +131,30 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
       this.#answer(NO_COMMAND, refuse(this, spec), size);
       return true;
     }
+    if (size > LIMITS.commandBytesMaxRedis) {
+      this.#answer(NO_COMMAND, refuse(this, tooLarge(size)), size);
+      return true;
+    }
     if (spec.name === 'exec') return this.#exec(spec, size);
     if (this.transaction !== undefined && !RUNS_IN_MULTI.has(spec.name)) {
-      this.transaction.held.push({ spec, argv: request.argv() });
-      this.#answer(spec, QUEUED, size);
+      this.#answer(spec, this.#hold(this.transaction, spec, request, size), size);
       return true;
     }
     if (spec.door !== undefined) return this.#atDoor(spec, request, size);
     return hasFlag(spec, 'readonly')
       ? this.#read(spec, request, size)
       : this.#write(spec, request, size);
+  }
+
+  /** What MULTI holds becomes one entry, so that the limit of one command is that of all. */
+  #hold(open: OpenTransaction, spec: CommandSpec, request: Request, size: number): Reply {
+    open.sizeBytes += size + HELD_OVERHEAD_BYTES;
+    if (open.sizeBytes > LIMITS.commandBytesMaxRedis) {
+      open.held.length = 0;
+      return refuse(this, tooLarge(open.sizeBytes));
+    }
+    open.held.push({ spec, argv: request.argv() });
+    return QUEUED;
   }
 
   #atDoor(spec: CommandSpec, request: Request, size: number): boolean {
@@ -204,7 +218,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     if (transaction === undefined) this.#answer(spec, error('ERR EXEC without MULTI'), size);
     else if (transaction.failed) this.#answer(spec, error(EXEC_ABORT), size);
     else if (dirty) this.#answer(spec, NULL_ARRAY, size);
-    else if (hasData) this.#submitTransaction(spec, held, watched, size);
+    else if (hasData) this.#submitTransaction(spec, held, watched, transaction.sizeBytes);
     else this.#answer(spec, mergeReplies(this, held, [], this.db), size);
     return true;
   }
@@ -217,8 +231,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
   ): void {
     const commands = loggedCommands(held, this.db);
     const client = held.some((one) => one.spec.identified === true) ? this.identity : undefined;
-    const bytes = held.reduce((sum, { argv }) => sum + argv.join('').length, size);
-    const slot = new LoggedSlot(this, this.#base(spec, bytes), this.db, undefined, held);
+    const slot = new LoggedSlot(this, this.#base(spec, size), this.db, undefined, held);
     // What EXEC does to the connection itself must be done before anything behind it starts.
     if (commands.length < held.length) this.#blocking = slot;
     this.#enter(slot, encodeTransaction(this.#core.encoder, { client, watched, commands }));
@@ -353,4 +366,6 @@ const NO_COMMAND: CommandSpec = {
   keys: [0, 0, 0],
   summary: '',
 };
+/** Counts against the limit beside the words of a held command. */
+const HELD_OVERHEAD_BYTES = 16;
 const EXEC_ABORT = 'EXECABORT Transaction discarded because of previous errors.';

@@ -198,6 +198,18 @@ describe('the door', () => {
     expect(await reader.call('PING')).toBe('+PONG\r\n');
   });
 
+  it('refuses what is too large for one entry, and goes on', async () => {
+    await open();
+    const client = await connect();
+    const half = 'x'.repeat(2_500_000);
+    expect(await client.call('MSET', 'a', half, 'b', half)).toMatch(/^-ERR command of 5\d+ bytes/);
+    await client.call('MULTI');
+    expect(await client.call('SET', 'a', half)).toBe('+QUEUED\r\n');
+    expect(await client.call('SET', 'b', half)).toMatch(/^-ERR command of 5\d+ bytes/);
+    expect(await client.call('EXEC')).toMatch(/^-EXECABORT/);
+    expect(await client.call('EXISTS', 'a', 'b')).toBe(':0\r\n');
+  });
+
   it('stops reading from a client that does not read', async () => {
     const { replica } = await open();
     const client = await connect();

@@ -5,7 +5,7 @@ import { error, OK, type Reply } from '../reply.ts';
 
 function multi(session: DoorSession): Reply {
   if (session.transaction !== undefined) return error('ERR MULTI calls can not be nested');
-  session.transaction = { held: [], failed: false };
+  session.transaction = { held: [], sizeBytes: 0, failed: false };
   return OK;
 }
 
