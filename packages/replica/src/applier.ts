@@ -6,6 +6,9 @@ import type { ImageWriter } from './image-writer.ts';
 /** The clock is asked once per so many transactions: that costs more than a small transaction. */
 const TRANSACTIONS_PER_LOOK = 32;
 
+/** Under steady load the queue never empties: its used part is cut off now and then. */
+const QUEUE_TRIM = 1024;
+
 export interface ApplierOptions {
   readonly clock: Clock;
   readonly sink: ApplySink;
@@ -80,8 +83,8 @@ export class Applier {
     const writer = this.#options.writer();
     if (writer.backlogBytes > backlogBytesMax) return false;
     this.#queue[this.#at++] = undefined as never;
-    if (this.#at === this.#queue.length) {
-      this.#queue = [];
+    if (this.#at === this.#queue.length || this.#at >= QUEUE_TRIM) {
+      this.#queue = this.#queue.slice(this.#at);
       this.#at = 0;
     }
     invariant(

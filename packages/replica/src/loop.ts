@@ -133,6 +133,7 @@ export class Loop implements NetworkHandler {
       forwarder: this.forwarder,
       proposer: this.#proposer,
       subscribers: this.subscribers,
+      linkOf: (member) => this.linkOf(member),
       send: (to, message) => this.outbox.add(to, message),
       snapshot: (from, message) => this.snapshots?.received(from, message),
       log: (text) => options.log?.(text),
@@ -318,6 +319,7 @@ export class Loop implements NetworkHandler {
     this.renewals.tick(nowMs, settings.electionMs);
     this.reader.tick(nowMs);
     this.snapshots?.tick(nowMs);
+    this.membership.follow(nowMs);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
     this.membership.tick();

@@ -18,9 +18,17 @@ import type { Loop } from './loop.ts';
  */
 export class MembershipKeeper {
   readonly #loop: Loop;
+  #followedMs = 0;
 
   constructor(loop: Loop) {
     this.#loop = loop;
+  }
+
+  /** Once per tick: a record's address may change without a change of configuration. */
+  follow(nowMs: number): void {
+    if (nowMs - this.#followedMs < this.#loop.settings.electionMs) return;
+    this.#followedMs = nowMs;
+    this.updatePeers(this.#loop.configuration);
   }
 
   /** Once per tick while leading; raft refuses while an earlier change is not applied. */

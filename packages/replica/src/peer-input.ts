@@ -12,6 +12,8 @@ export interface PeerInputOptions {
   readonly forwarder: Forwarder;
   readonly proposer: Proposer;
   readonly subscribers: Subscribers;
+  /** Number of the present link to a member, 0 when there is none. */
+  linkOf(member: MemberId): number;
   send(to: MemberId, message: PeerMessage): void;
   snapshot(from: MemberId, message: SnapshotMessage): void;
   log(text: string): void;
@@ -75,7 +77,10 @@ export class PeerInput {
         }
         return;
       case 'clock':
-        contact.received(link.member, message, nowMs);
+        // A stamp of an earlier link may come from another life of that member.
+        if (this.#options.linkOf(link.member) === link.link) {
+          contact.received(link.member, message, nowMs);
+        }
         return;
       case 'times':
         if (raft.leader === link.member) {

@@ -37,11 +37,16 @@ const Tag = {
 export function encodeFrame(messages: readonly PeerMessage[]): Uint8Array {
   let sizeBytes = 1;
   for (const message of messages) sizeBytes += estimateBytes(message);
-  const writer = new BinaryWriter(sizeBytes);
+  const isSmall = sizeBytes <= SMALL_FRAME_BYTES;
+  const writer = isSmall ? smallFrames : new BinaryWriter(sizeBytes);
   writer.u8(FRAME_FORMAT);
   for (const message of messages) writeMessage(writer, message);
-  return writer.take();
+  return isSmall ? writer.pooledCopy() : writer.take();
 }
+
+/** Small frames are written into one buffer and copied out: cheaper than a buffer each. */
+const SMALL_FRAME_BYTES = 2048;
+const smallFrames = new BinaryWriter(2 * SMALL_FRAME_BYTES);
 
 /**
  * Twin of the above. Byte fields are views on `frame`. Throws BinaryFormatError, and nothing else,
