@@ -38,6 +38,8 @@ export class Driver {
   readonly image: Map<ByteString, Uint8Array>;
   readonly transactions: AppliedTransaction[] = [];
   readonly outcomes: CommandOutcome[] = [];
+  /** Keys handed to the image, each time. */
+  readonly written: ByteString[] = [];
   readonly renewed: { group: RenewalGroup; alive: readonly boolean[] }[] = [];
   time = 1000;
   index = 0;
@@ -57,6 +59,7 @@ export class Driver {
       bootstrap: BOOTSTRAP,
       image: {
         set: (key, value) => {
+          this.written.push(key);
           if (value === undefined) this.image.delete(key);
           else this.image.set(key, value);
         },

@@ -22,6 +22,15 @@ describe('the duplicate table', () => {
     expect(driver.machine.get(PLAIN, 'a')?.version).toBe(3);
   });
 
+  test('never moves back: an old run that comes again is void as a whole', () => {
+    const driver = new Driver();
+    driver.hello(2, 1);
+    const run = { origin: 2, incarnation: 1, first: 2, commands: [put('x'), put('y'), put('z')] };
+    driver.run(run);
+    expect(reasons(driver.run({ ...run, commands: [put('x')] }))).toEqual(['duplicate']);
+    expect(driver.machine.lastSequence(2, 1)).toBe(4);
+  });
+
   test('voids a run behind a gap and remembers nothing of it', () => {
     const driver = new Driver();
     driver.hello(2, 1);

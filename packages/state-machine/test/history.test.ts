@@ -147,6 +147,23 @@ describe('compaction', () => {
     expect(twin.image).toEqual(driver.image);
   });
 
+  test('goes on inside of a revision after a reload, and hides what it has yet to drop', () => {
+    const driver = new Driver();
+    const keys = Array.from({ length: 1500 }, (_, at) => `k${String(at).padStart(4, '0')}`);
+    driver.do(...keys.map((key) => put(key, '1')));
+    driver.do(put('k1400', '2'), put('k0001', '2'));
+    driver.do({ do: 'compact', at: 3 });
+    const twin = driver.reloaded();
+    for (const one of [driver, twin]) {
+      expect(one.machine.compacting(STORE)).toBe(true);
+      expect(one.machine.versionBefore(STORE, 'k1400', 3)).toBeUndefined();
+      one.tick(1);
+      expect(one.machine.compacting(STORE)).toBe(false);
+      expect(historyRows(one)).toBe(1500);
+    }
+    expect(twin.image).toEqual(driver.image);
+  });
+
   test('never changes what can still be read: brute force over every revision', () => {
     const key = fc.constantFrom('a', 'b', 'c');
     const step = fc.oneof(

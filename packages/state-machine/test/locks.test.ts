@@ -1,8 +1,15 @@
-import { LeaseKind } from '@lockstep/model';
+import { encodeCommand, LeaseKind } from '@lockstep/model';
 import { describe, expect, test } from 'vitest';
-import { encodeSetOption, lockInfo, lockQueue, mayTake } from '../src/index.ts';
+import {
+  encodeSetOption,
+  lockInfo,
+  lockQueue,
+  mayTake,
+  type Procedure,
+  type WaiterKind,
+} from '../src/index.ts';
 import { Driver } from './driver.ts';
-import { PLAIN } from './toy.ts';
+import { PLAIN, TOY, TREE } from './toy.ts';
 
 const acquire = (owner: string, px = 1000, wait?: number) => ({
   do: 'acquire' as const,
@@ -162,6 +169,49 @@ describe('waiters', () => {
     driver.do({ do: 'put', in: 'tree', key: 'q', value: 'job' });
     expect(driver.story()).toEqual(['tree q 2.0 job', 'tree q 2.1 gone', 'waiter 0 served "job"']);
   });
+});
+
+test('waiters of several keys changed at once are served oldest first', () => {
+  const driver = new Driver();
+  driver.do({ do: 'pop', key: 'a', wait: 0 });
+  driver.do({ do: 'pop', key: 'b', wait: 0 });
+  driver.do({ do: 'pop', key: 'a', wait: 0 });
+  driver.story();
+  driver.do(
+    { do: 'put', in: 'tree', key: 'b', value: 'second' },
+    { do: 'put', in: 'tree', key: 'a', value: 'first' },
+  );
+  const served = driver.story().filter((line) => line.startsWith('waiter'));
+  expect(served).toEqual(['waiter 0 served "first"', 'waiter 0 served "second"']);
+  expect(driver.machine.waiters(TREE, 'a')).toHaveLength(1);
+});
+
+test('a strict kind is not asked past the first waiter that stays', () => {
+  const asked: number[] = [];
+  const kind: WaiterKind = {
+    name: 'strict',
+    strict: true,
+    serve: (_tx, waiter) => void asked.push(waiter.id),
+  };
+  const queue: Procedure<undefined, number> = {
+    id: 0x0e00,
+    version: 1,
+    name: 'strict.queue',
+    readOnly: false,
+    decode: () => undefined,
+    run: (tx) => tx.enqueueWaiter('strict', TREE, ['q'], 0, new Uint8Array(0)).id,
+  };
+  const extension = { name: 'strict', keyspaces: [], procedures: [queue], waiters: [kind] };
+  const driver = new Driver([TOY, extension]);
+  const bytes = encodeCommand({
+    procedure: 0x0e00,
+    version: 1,
+    principal: 0,
+    args: new Uint8Array(0),
+  });
+  driver.apply(bytes, bytes, bytes);
+  driver.do({ do: 'put', in: 'tree', key: 'q', value: 'x' });
+  expect(asked).toEqual([1]);
 });
 
 describe('fences', () => {

@@ -133,6 +133,39 @@ describe('transactions', () => {
     expect(driver.reloaded().machine.stateHash()).toBe(driver.machine.stateHash());
   });
 
+  test('rows touched by an undone transaction are written by the next one that changes them', () => {
+    const driver = new Driver();
+    driver.do({ do: 'grant', kind: 2, id: 1, ttl: 1000 });
+    driver.apply(command({ do: 'attach', kind: 2, id: 1 }, { do: 'spend', steps: 1e9 }));
+    expect(driver.machine.lease(1)?.epoch).toBe(1);
+    driver.time += 5;
+    driver.do({ do: 'attach', kind: 2, id: 1 });
+    expect(driver.reloaded().machine.lease(1)).toMatchObject({ epoch: 2, deadline: 2005 });
+  });
+
+  test('an undone transaction leaves queues in their order', () => {
+    const driver = new Driver();
+    const acquire = (owner: string) =>
+      driver.do({ do: 'acquire', name: 'l', owner, px: 0, wait: 0 });
+    for (const owner of ['ann', 'ben', 'cat']) acquire(owner);
+    const cancel = { do: 'cancel' as const, name: 'l', owner: 'ben' };
+    driver.apply(command(cancel, { do: 'spend', steps: 1e9 }));
+    driver.do({ do: 'release', name: 'l', owner: 'ann' });
+    expect(Buffer.from(driver.machine.get(PLAIN, 'l')!.value).toString()).toBe('ben');
+  });
+
+  test('of several changes of a record only the last is written', () => {
+    const driver = new Driver();
+    driver.tick(1);
+    driver.written.length = 0;
+    driver.do(
+      { do: 'put', in: 'plain', key: 'a', value: '1' },
+      { do: 'put', in: 'plain', key: 'a', value: '2' },
+      { do: 'put', in: 'plain', key: 'a', value: '3' },
+    );
+    expect(driver.written.filter((key) => key.startsWith('\0\x11'))).toHaveLength(1);
+  });
+
   test('a clear empties a keyspace at once and its rows leave the image bit by bit', () => {
     const driver = new Driver();
     for (let i = 0; i < 30; i++) {
