@@ -34,9 +34,14 @@ describe('a paused leader', () => {
     client.write(Buffer.concat(requests.slice(500).map(({ frame }) => frame)));
     old.signal('SIGSTOP');
     client.close();
-    await until(() => second.healthy(), 10_000);
-
-    const moved = await ZooKeeper.open(second.ports.zookeeper, 15_000, client);
+    // As clients do: try again until a member takes the session.
+    let moved: ZooKeeper | undefined;
+    await until(async () => {
+      const port = second.ports.zookeeper;
+      moved = await ZooKeeper.open(port, 15_000, client).catch(() => undefined);
+      return moved !== undefined;
+    }, 10_000);
+    if (moved === undefined) throw new Error('no session');
     expect(moved.sessionId).toBe(client.sessionId);
     await moved.call(Op.sync, body.path('/numbered'));
     const before = (await moved.children('/numbered')).sort();

@@ -37,7 +37,7 @@ serving.action((_: unknown, command: Command) => {
   const path = flags.get('config') ?? process.env.LOCKSTEP_CONFIG;
   const file = path === undefined ? {} : readConfigFile(path);
   flags.delete('config');
-  serve(resolveSettings(Object.fromEntries(flags), process.env, file));
+  return serve(resolveSettings(Object.fromEntries(flags), process.env, file));
 });
 
 program
