@@ -3,6 +3,7 @@ import {
   BinaryWriter,
   type ByteString,
   type Clock,
+  type Incarnation,
   type MemberId,
   type Random,
   type Scheduler,
@@ -54,6 +55,7 @@ export class RedisDoorCore implements EventSink {
   readonly #watches = new WatchTable();
   readonly #pubsub = new PubSub();
   readonly #unsubscribe: () => void;
+  #incarnation: Incarnation;
   #applying: Sequence = 0;
   #lastConnection = 0;
   #gossip: Timer | undefined;
@@ -64,6 +66,7 @@ export class RedisDoorCore implements EventSink {
     this.#options = options;
     const { replica, clock, random, password, port } = options;
     this.scheduler = options.scheduler;
+    this.#incarnation = replica.incarnation;
     this.waits = new WaitTable(replica, this.encoder);
     const statistics: DoorStatistics = {
       connections: 0,
@@ -191,6 +194,14 @@ export class RedisDoorCore implements EventSink {
     for (const session of [...this.#sessions.values()]) {
       if (session.blocked || lost.has(session)) session.destroy();
     }
+  }
+
+  /** A new incarnation: what the old one's connections held or waited for is gone (design §4). */
+  changed(): void {
+    const { incarnation } = this.door.replica;
+    if (incarnation === this.#incarnation) return;
+    this.#incarnation = incarnation;
+    for (const session of [...this.#sessions.values()]) session.destroy();
   }
 
   gossip(from: MemberId, door: string, payload: Uint8Array): void {

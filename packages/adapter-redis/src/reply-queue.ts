@@ -11,6 +11,8 @@ export interface ReplyQueueOwner {
   readonly closed: boolean;
   readonly subscribed: boolean;
   destroy(): void;
+  /** There is room again. */
+  drained(): void;
 }
 
 /**
@@ -28,6 +30,7 @@ export class ReplyQueue {
   #deferred: PushReply[] = [];
   #flushPosted = false;
   #ending = false;
+  #wantsRoom = false;
 
   constructor(
     owner: ReplyQueueOwner,
@@ -58,7 +61,7 @@ export class ReplyQueue {
     return (
       this.#slots.length < LIMITS.connectionRequestsInFlightMax &&
       this.#bytesInFlight < LIMITS.connectionBytesInFlightMax &&
-      this.#wire.unsentBytes() + this.#output.length < LIMITS.connectionBytesUnsentMax
+      !this.#isFull()
     );
   }
 
@@ -70,17 +73,32 @@ export class ReplyQueue {
 
   complete(slot: Slot, reply: Reply): void {
     slot.reply = reply;
+    this.pump();
+  }
+
+  /**
+   * Writes what is answered, in order, while the socket keeps up: a reply not yet written is a
+   * reference to what the store holds, a written one a copy.
+   */
+  pump(): void {
     for (let head = this.#slots.head; head?.reply !== undefined; head = this.#slots.head) {
+      if (this.#isFull()) break;
       this.#slots.shift();
       this.#bytesInFlight -= head.sizeBytes;
       if (isError(head.reply)) this.#statistics.errors++;
       if (!head.silent) this.#output.write(head.reply, this.#owner.protocol);
     }
-    if (this.#deferred.length > 0) {
-      for (const message of this.#deferred) this.#output.write(message, this.#owner.protocol);
-      this.#deferred = [];
+    for (const message of this.#deferred.splice(0)) {
+      this.#output.write(message, this.#owner.protocol);
     }
-    this.#postFlush();
+    if (this.#output.length > 0 || this.#ending) this.#postFlush();
+  }
+
+  #isFull(): boolean {
+    const unsent = this.#wire.unsentBytes() + this.#output.length;
+    const full = unsent >= LIMITS.connectionBytesUnsentMax;
+    if (full) this.#wantsRoom = true;
+    return full;
   }
 
   /** Out of band; `afterReply` keeps it until the next reply is written. */
@@ -121,6 +139,12 @@ export class ReplyQueue {
       return;
     }
     const unsent = this.#wire.unsentBytes();
-    if (this.#owner.subscribed && unsent > LIMITS.subscriberBytesUnsentMax) this.#owner.destroy();
+    if (this.#owner.subscribed && unsent > LIMITS.subscriberBytesUnsentMax) {
+      this.#owner.destroy();
+    } else if (this.#wantsRoom && unsent < LIMITS.connectionBytesUnsentMax) {
+      // A socket that takes everything at once never says that it is drained.
+      this.#wantsRoom = false;
+      this.#owner.drained();
+    }
   }
 }

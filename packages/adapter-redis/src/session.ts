@@ -71,6 +71,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
 
   /** The socket's buffer is empty again. */
   drained(): void {
+    if (!this.closed) this.#replies.pump();
     this.#process();
   }
 

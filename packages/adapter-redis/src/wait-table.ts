@@ -1,4 +1,4 @@
-import type { BinaryWriter, ByteString, Sequence } from '@lockstep/model';
+import type { BinaryWriter, ByteString, Incarnation, Sequence } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
 import { encodeReleaseWaiter, type LockGrant, type WaiterEvent } from '@lockstep/state-machine';
 import type { DoorSession } from './door-session.ts';
@@ -14,6 +14,7 @@ export interface BlockedSession extends DoorSession {
 
 interface Wait {
   readonly slot: LoggedSlot;
+  readonly incarnation: Incarnation;
   readonly session: BlockedSession;
 }
 
@@ -32,7 +33,8 @@ export class WaitTable {
   }
 
   add(slot: LoggedSlot, session: BlockedSession): void {
-    this.#waits.set(slot.sequence, { slot, session });
+    const { incarnation } = this.#replica;
+    this.#waits.set(slot.sequence, { slot, incarnation, session });
     if (session.closed) this.#replica.submit(encodeReleaseWaiter(slot.sequence));
   }
 
@@ -43,10 +45,9 @@ export class WaitTable {
   }
 
   ended({ waiter, outcome, result }: WaiterEvent): void {
-    const { member, incarnation } = this.#replica;
-    if (waiter.origin !== member || waiter.incarnation !== incarnation) return;
+    if (waiter.origin !== this.#replica.member) return;
     const wait = this.#waits.get(waiter.request);
-    if (wait === undefined) return;
+    if (wait === undefined || wait.incarnation !== waiter.incarnation) return;
     this.#waits.delete(waiter.request);
     const { slot, session } = wait;
     const argv = slot.argv ?? [];
