@@ -5,9 +5,12 @@ import type { TreeValue } from './tree.ts';
 
 interface Family {
   readonly names: Set<ByteString>;
-  /** Made when first listed after a change. */
-  sorted: readonly ByteString[] | undefined;
+  /** Made when first listed, and kept in order from then on while there are not too many. */
+  sorted: ByteString[] | undefined;
 }
+
+/** Above this many names a list is sorted afresh when needed: keeping it in order moves it all. */
+const KEPT_SORTED_MAX = 10_000;
 
 const NONE: readonly ByteString[] = [];
 const NODE_LETTER = 110;
@@ -75,23 +78,27 @@ export class ChildrenIndex implements KeyspaceIndex<TreeValue> {
       family = { names: new Set(), sorted: undefined };
       this.#families.set(parent, family);
     }
-    const sizeBefore = family.names.size;
-    family.names.add(baseName(path));
-    this.#nodes += family.names.size - sizeBefore;
-    family.sorted = undefined;
+    const name = baseName(path);
+    if (family.names.has(name)) return;
+    family.names.add(name);
+    this.#nodes++;
+    if (family.names.size > KEPT_SORTED_MAX) family.sorted = undefined;
+    family.sorted?.splice(positionOf(family.sorted, name), 0, name);
   }
 
   #remove(path: ByteString): void {
     const parent = parentPath(path);
     const family = this.#families.get(parent);
     this.#reapable.delete(path);
-    if (family?.names.delete(baseName(path)) !== true) return;
+    const name = baseName(path);
+    if (family?.names.delete(name) !== true) return;
     this.#nodes--;
-    family.sorted = undefined;
+    if (family.names.size > KEPT_SORTED_MAX) family.sorted = undefined;
+    family.sorted?.splice(positionOf(family.sorted, name), 1);
     if (family.names.size === 0) this.#families.delete(parent);
   }
 
-  /** Names of the children in byte order; owned by the index. */
+  /** Names of the children in byte order; owned by the index and valid until the next change. */
   list(path: ByteString): readonly ByteString[] {
     const family = this.#families.get(path);
     if (family === undefined) return NONE;
@@ -126,6 +133,18 @@ export class ChildrenIndex implements KeyspaceIndex<TreeValue> {
   get dataBytes(): number {
     return this.#dataBytes;
   }
+}
+
+/** Where a name stands, or would stand, in a sorted list. */
+function positionOf(sorted: readonly ByteString[], name: ByteString): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < name) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function dataBytes(record: LiveRecord<TreeValue> | undefined): number {

@@ -153,6 +153,8 @@ export class FrameWriter {
   }
 
   id(value: bigint): this {
+    // Most owners are nobody; the conversion of a bigint is far slower than this test.
+    if (value === 0n) return this.int(0).int(0);
     const at = this.#reserve(8);
     this.#buffer.writeBigInt64BE(value, at);
     return this;

@@ -1,10 +1,10 @@
-import { fromByteString } from '@lockstep/model';
+import { fromByteString, LeaseKind } from '@lockstep/model';
 import { LocalImage } from '@lockstep/replica';
 import { createStateMachine, type StateReader } from '@lockstep/state-machine';
 import { expect, test } from 'vitest';
 import { zookeeperExtension } from '../src/extension.ts';
 import { OpCode } from '../src/opcodes.ts';
-import { childNames, childrenIndex, findNode, readData } from '../src/tree.ts';
+import { childNames, childrenIndex, findNode, readData, ZOOKEEPER_KEYSPACE } from '../src/tree.ts';
 import { BOOTSTRAP, DoorWorld } from './door-world.ts';
 import { body } from './frames.ts';
 import { RandomRequests } from './random-requests.ts';
@@ -42,6 +42,9 @@ test.each([1, 2, 3, 4, 5])(
     for (const { key, value } of image.records()) loaded.load(fromByteString(key), value);
     loaded.loaded();
     expect(loaded.stateHash()).toBe(machine.stateHash());
+    const zxid = (state: StateReader) =>
+      state.lastRevision(ZOOKEEPER_KEYSPACE, LeaseKind.ZooKeeper);
+    expect(zxid(loaded)).toBe(zxid(machine));
     expect(dump(loaded)).toEqual(dump(machine));
     expect(childrenIndex(loaded).nodes).toBe(dump(machine).length);
     expect(childrenIndex(loaded).dataBytes).toBe(childrenIndex(machine).dataBytes);
