@@ -1,6 +1,8 @@
 import { LeaseKind } from '@lockstep/model';
 import type { Door } from './door.ts';
+import { Session } from './session.ts';
 import { childrenIndex, nodeCount, pathOfNodeKey } from './tree.ts';
+import type { Watcher } from './watches.ts';
 
 type Word = (door: Door) => string;
 
@@ -148,6 +150,31 @@ function wchs(door: Door): string {
   ]);
 }
 
+function sessionName(watcher: Watcher): string {
+  return watcher instanceof Session ? hex(watcher.sessionId) : '0x0';
+}
+
+/** Sessions with the paths they watch; costs as much as there are watches, so off by default. */
+function wchc(door: Door): string {
+  const rows: string[] = [];
+  for (const [watcher, paths] of door.watches.byWatcher()) {
+    rows.push(sessionName(watcher), ...paths.map((path) => `\t${path}`));
+  }
+  return lines([...rows, '']);
+}
+
+/** The same by path. */
+function wchp(door: Door): string {
+  const sessions = new Map<string, string[]>();
+  for (const [watcher, paths] of door.watches.byWatcher()) {
+    for (const path of paths) {
+      sessions.set(path, [...(sessions.get(path) ?? []), `\t${sessionName(watcher)}`]);
+    }
+  }
+  const rows = [...sessions.keys()].sort().flatMap((path) => [path, ...(sessions.get(path) ?? [])]);
+  return lines([...rows, '']);
+}
+
 function dump(door: Door): string {
   const { state } = door;
   const sessions = state.leases(LeaseKind.ZooKeeper);
@@ -174,6 +201,8 @@ const WORDS: ReadonlyMap<string, Word> = new Map<string, Word>([
   ['envi', envi],
   ['mntr', mntr],
   ['wchs', wchs],
+  ['wchc', wchc],
+  ['wchp', wchp],
   ['dump', dump],
   ['dirs', () => 'datadir_size: 0\nlogdir_size: 0\n'],
   [

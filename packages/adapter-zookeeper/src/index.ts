@@ -1,4 +1,4 @@
 export { zookeeperExtension } from './extension.ts';
-export { startZookeeperDoor, type ZooKeeperDoor } from './listener.ts';
+export { type DoorCounts, startZookeeperDoor, type ZooKeeperDoor } from './listener.ts';
 export { listZookeeperLocks } from './locks.ts';
 export type { ZooKeeperDoorOptions } from './settings.ts';

@@ -5,10 +5,22 @@ import { Door } from './door.ts';
 import type { Session, Wire } from './session.ts';
 import { resolveSettings, type ZooKeeperDoorOptions } from './settings.ts';
 
+/** Gauges, and counters since the door was opened. */
+export interface DoorCounts {
+  readonly connections: number;
+  readonly watches: number;
+  readonly outstandingRequests: number;
+  readonly received: number;
+  readonly sent: number;
+  readonly authFailures: number;
+}
+
 /** A door that is open. */
 export interface ZooKeeperDoor {
   /** `host:port` it listens on, the port as chosen. */
   readonly address: string;
+  /** For metrics. */
+  counts(): DoorCounts;
   /** Stops listening and closes every connection; sessions live on until they expire. */
   close(done: () => void): void;
 }
@@ -56,6 +68,14 @@ function listenError(error: NodeJS.ErrnoException, address: string): LockstepErr
 function openDoor(server: Server, door: Door, address: string): ZooKeeperDoor {
   return {
     address,
+    counts: () => ({
+      connections: door.connections.size,
+      watches: door.watches.size,
+      outstandingRequests: door.statistics.outstanding,
+      received: door.statistics.received,
+      sent: door.statistics.sent,
+      authFailures: door.statistics.authFailures,
+    }),
     close(done) {
       server.close(() => done());
       door.close();

@@ -22,8 +22,8 @@ async function connected(): Promise<SocketClient> {
 }
 
 /** Text of a four-letter word. */
-async function word(text: string): Promise<string> {
-  const client = await SocketClient.dial(door.address);
+async function word(text: string, address = door.address): Promise<string> {
+  const client = await SocketClient.dial(address);
   client.socket.write(text);
   await client.closed;
   return client.received.toString();
@@ -52,7 +52,7 @@ describe('a real socket', () => {
     ]);
   });
 
-  test('a frame of exactly the limit is accepted, one byte more closes the connection', async () => {
+  test('a frame of the limit is accepted, one byte more closes the connection', async () => {
     const client = await connected();
     const overhead = requestFrame(1, OpCode.Create, body.create('/big', '')).length - 4;
     const most = 0xfffff - overhead;
@@ -174,12 +174,21 @@ describe('four-letter words', () => {
     expect(await word('srvr')).toBe('This ZooKeeper instance is not currently serving requests\n');
   });
 
+  test('wchc and wchp name sessions and paths where they are allowed', async () => {
+    const open = await openDoor({ words: new Set(['wchc', 'wchp']) });
+    const client = await SocketClient.dial(open.address);
+    const { sessionId } = await client.handshake();
+    await client.ask(OpCode.Exists, body.read('/a', true));
+    await client.ask(OpCode.GetChildren, body.read('/', true));
+    const id = `0x${sessionId.toString(16)}`;
+    expect(await word('wchc', open.address)).toBe(`${id}\n\t/\n\t/a\n\n`);
+    expect(await word('wchp', open.address)).toBe(`/\n\t${id}\n/a\n\t${id}\n\n`);
+    await open.close();
+  });
+
   test('a word that is not allowed says so', async () => {
     const strict = await openDoor({ words: new Set(['srvr']) });
-    const client = await SocketClient.dial(strict.address);
-    client.socket.write('mntr');
-    await client.closed;
-    expect(client.received.toString()).toBe(
+    expect(await word('mntr', strict.address)).toBe(
       'mntr is not executed because it is not in the whitelist.\n',
     );
     await strict.close();

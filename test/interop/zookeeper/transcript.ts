@@ -199,6 +199,7 @@ export class Recorder {
     const times = `${stat.ctime > 0 ? 't' : 0}/${stat.mtime > 0 ? 't' : 0}`;
     const zxids = [stat.czxid, stat.mzxid, stat.pzxid].map((zxid) => ranks.get(zxid)).join('/');
     const versions = `${stat.version}/${stat.cversion}/${stat.aversion}`;
-    return `(z ${zxids} v ${versions} t ${times} o ${owner} d ${stat.dataLength} c ${stat.numChildren})`;
+    const sizes = `d ${stat.dataLength} c ${stat.numChildren}`;
+    return `(z ${zxids} v ${versions} t ${times} o ${owner} ${sizes})`;
   }
 }

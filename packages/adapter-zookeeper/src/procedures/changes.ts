@@ -117,7 +117,7 @@ export const reap: Procedure<ByteString, boolean> = {
 
 export const CHANGE_PROCEDURES = [...Object.values(PROCEDURES), multi, reap];
 
-// ---- commands ------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------
 
 const scratch = new BinaryWriter(4096);
 

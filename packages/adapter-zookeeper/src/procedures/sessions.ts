@@ -103,7 +103,7 @@ export function endSession(tx: Transaction, lease: Lease): void {
   change.commit();
 }
 
-// ---- commands ------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------
 
 const scratch = new BinaryWriter(128);
 
