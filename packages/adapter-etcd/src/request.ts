@@ -80,7 +80,7 @@ function footprint(operations: readonly RequestOp[]): Footprint {
   const all: Footprint = { puts: new Set(), deletes: [], error: undefined };
   for (const { requestDeleteRange: request } of operations) {
     if (request === undefined) continue;
-    all.deletes.push(keyRange(latin1(request.key), latin1(request.rangeEnd)));
+    all.deletes.push(literalRange(latin1(request.key), latin1(request.rangeEnd)));
   }
   for (const { requestTxn: request } of operations) {
     if (request !== undefined) addNested(all, request);
@@ -89,6 +89,15 @@ function footprint(operations: readonly RequestOp[]): Footprint {
     if (request !== undefined) addPut(all, latin1(request.key));
   }
   return all;
+}
+
+/**
+ * As etcd, this check takes an open end by the letter: no key lies before it, so that a delete of
+ * all that follows a key conflicts with no put.
+ */
+function literalRange(key: ByteString, rangeEnd: ByteString): KeyRange {
+  const range = keyRange(key, rangeEnd);
+  return range.single ? range : { from: key, to: rangeEnd, single: false };
 }
 
 function addNested(all: Footprint, request: TxnRequest): void {

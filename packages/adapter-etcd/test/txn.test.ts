@@ -176,6 +176,28 @@ describe('nested transactions', () => {
   });
 });
 
+describe('a key deleted earlier in the same transaction', () => {
+  const openEnded = () => del(k(''), b('\0'));
+
+  it('may be put again, since an open-ended delete conflicts with nothing', async () => {
+    await door.call(KV.put, { key: k('a'), value: b('old') });
+    const before = await revision();
+    expect(await refusal([openEnded(), put(k('a'), 'new')])).toBe('no error');
+    const { kvs } = await door.call(KV.range, { key: k('a') });
+    expect(kvs).toMatchObject([{ createRevision: before + 1, version: 1, value: b('new') }]);
+    expect(await refusal([put(k('b')), openEnded()])).toBe('no error');
+    expect((await door.call(KV.range, { key: k('b') })).count).toBe(0);
+  });
+
+  it('has no value or lease that a put could keep', async () => {
+    await door.call(KV.put, { key: k('a'), value: b('old') });
+    const keep = put(k('a'), '', { ignoreValue: true });
+    expect(await refusal([openEnded(), keep])).toBe('3 etcdserver: key not found');
+    expect(await refusal([nested([], [openEnded()]), keep])).toBe('3 etcdserver: key not found');
+    expect((await door.call(KV.range, { key: k('a') })).count).toBe(1);
+  });
+});
+
 describe('static checks', () => {
   const duplicate = '3 etcdserver: duplicate key given in txn request';
   const all = () => del(k(''), k('~'));

@@ -13,18 +13,19 @@ export interface PutResult {
   readonly revision: number;
 }
 
-/** What the state forbids; decided before the transaction's first write. */
-export function checkPutState(reader: StateReader, put: PutOperation): EtcdErrorName | undefined {
-  if ((put.ignoreValue || put.ignoreLease) && reader.get(ETCD, put.key) === undefined) {
-    return 'KEY_NOT_FOUND';
-  }
-  if (put.leaseId !== 0n && reader.leaseById(LeaseKind.Etcd, put.leaseId) === undefined) {
-    return 'LEASE_NOT_FOUND';
-  }
-  return undefined;
+/** Keeping value or lease needs a key. Decided before the transaction's first write. */
+export function checkKept(reader: StateReader, put: PutOperation): EtcdErrorName | undefined {
+  const keeps = put.ignoreValue || put.ignoreLease;
+  return keeps && reader.get(ETCD, put.key) === undefined ? 'KEY_NOT_FOUND' : undefined;
 }
 
-/** Writes; `checkPutState` has passed. Copies the value, which is a view of the log entry. */
+export function checkLease(reader: StateReader, put: PutOperation): EtcdErrorName | undefined {
+  if (put.leaseId === 0n) return undefined;
+  const lease = reader.leaseById(LeaseKind.Etcd, put.leaseId);
+  return lease === undefined ? 'LEASE_NOT_FOUND' : undefined;
+}
+
+/** Writes; both checks have passed. Copies the value, which is a view of the log entry. */
 export function applyPut(tx: Transaction, put: PutOperation): PutResult {
   const needed = put.ignoreValue || put.ignoreLease || put.previous;
   const before = needed ? tx.get(ETCD, put.key) : undefined;
@@ -48,7 +49,8 @@ export const putProcedure: Procedure<PutOperation, PutResult | Failure> = {
   readOnly: false,
   decode: readPut,
   run(tx, put) {
-    const error = checkPutState(tx, put);
+    // etcd looks for the lease first here, and last inside a transaction.
+    const error = checkLease(tx, put) ?? checkKept(tx, put);
     return error === undefined ? applyPut(tx, put) : failure(error);
   },
 };

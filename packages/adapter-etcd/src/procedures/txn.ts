@@ -1,13 +1,14 @@
 import { type ByteString, invariant } from '@lockstep/model';
 import type { Procedure, StateReader, Transaction } from '@lockstep/state-machine';
 import type { EtcdErrorName } from '../errors.ts';
+import { contains, type KeyRange, keyRange } from '../key-range.ts';
 import { ETCD } from '../keyspace.ts';
 import { type Operation, type RangeOperation, readTxn, type TxnOperation } from '../operation.ts';
 import { type Selection, select } from '../selection.ts';
 import { holds } from './compare.ts';
 import { applyDelete, type DeleteResult } from './delete-range.ts';
 import { type Failure, failure, ProcedureId } from './outcome.ts';
-import { applyPut, checkPutState, type PutResult } from './put.ts';
+import { applyPut, checkKept, checkLease, type PutResult } from './put.ts';
 
 /** One answer per executed operation, with the store revision it saw or made. */
 export type OperationResult =
@@ -30,7 +31,7 @@ export interface TxnResult {
 /** The branch to run at each level, chosen before anything is written. */
 interface Plan {
   readonly succeeded: boolean;
-  readonly steps: readonly (Exclude<Operation, TxnOperation> | Plan)[];
+  readonly steps: readonly (Step | Plan)[];
 }
 
 /** All compares, those of nested transactions too, see the state before the transaction. */
@@ -41,13 +42,32 @@ function choose(reader: StateReader, txn: TxnOperation): Plan {
   return { succeeded, steps };
 }
 
-/** The first error of the chosen path; nothing was written when there is one. */
+type Step = Exclude<Operation, TxnOperation>;
+
+/** The first error of the chosen path, which is then not run: puts are looked at before reads. */
 function check(reader: StateReader, plan: Plan): EtcdErrorName | undefined {
+  const deleted: KeyRange[] = [];
+  return (
+    firstError(plan, (step) => checkPut(reader, step, deleted)) ??
+    firstError(plan, (step) => (step.kind === 'range' ? checkRevision(reader, step) : undefined))
+  );
+}
+
+/** A put that keeps value or lease needs a key that no earlier step has deleted. */
+function checkPut(reader: StateReader, step: Step, deleted: KeyRange[]): EtcdErrorName | undefined {
+  if (step.kind === 'delete') deleted.push(keyRange(step.key, step.rangeEnd));
+  if (step.kind !== 'put') return undefined;
+  const keeps = step.ignoreValue || step.ignoreLease;
+  if (keeps && deleted.some((range) => contains(range, step.key))) return 'KEY_NOT_FOUND';
+  return checkKept(reader, step) ?? checkLease(reader, step);
+}
+
+function firstError(
+  plan: Plan,
+  test: (step: Step) => EtcdErrorName | undefined,
+): EtcdErrorName | undefined {
   for (const step of plan.steps) {
-    let error: EtcdErrorName | undefined;
-    if (!('kind' in step)) error = check(reader, step);
-    else if (step.kind === 'put') error = checkPutState(reader, step);
-    else if (step.kind === 'range') error = checkRevision(reader, step);
+    const error = 'kind' in step ? test(step) : firstError(step, test);
     if (error !== undefined) return error;
   }
   return undefined;
@@ -80,7 +100,7 @@ class Execution {
     return { kind: 'txn', succeeded: plan.succeeded, results };
   }
 
-  #step(step: Exclude<Operation, TxnOperation> | Plan): OperationResult {
+  #step(step: Step | Plan): OperationResult {
     if (!('kind' in step)) return this.run(step);
     if (step.kind === 'range') return { kind: 'range', selection: this.#select(step) };
     const tx = this.#tx;

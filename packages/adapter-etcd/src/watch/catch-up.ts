@@ -102,8 +102,11 @@ export function stretchEvents(stretch: Stretch, records: readonly LiveRecord[]):
   let at = 0;
   return stretch.changes.map((change) => {
     const { reference } = change;
+    const { key, revision } = reference;
     if (reference.live) change.record ??= records[at++] as EtcdRecord;
     if (change.previousReference !== undefined) change.previous ??= records[at++] as EtcdRecord;
-    return watchEvent(reference.key, reference.revision, change.record, change.previous);
+    // A key deleted and created again in one revision has nothing before it.
+    const creates = change.record?.createRevision === revision;
+    return watchEvent(key, revision, change.record, creates ? undefined : change.previous);
   });
 }

@@ -96,14 +96,10 @@ export class Watcher implements Subscriber {
     }
     this.active = true;
     const { wantsPrevious } = this.options;
-    const events = changes.map((change) =>
-      watchEvent(
-        change.key,
-        change.revision,
-        change.record as EtcdRecord | undefined,
-        wantsPrevious ? (change.previous as EtcdRecord | undefined) : undefined,
-      ),
-    );
+    const events = changes.map((change) => {
+      const previous = wantsPrevious ? previousOf(change, changes) : undefined;
+      return watchEvent(change.key, change.revision, change.record as Stored, previous);
+    });
     this.#output.events(this, revision, events);
   }
 
@@ -120,4 +116,16 @@ export class Watcher implements Subscriber {
     const first = this.next;
     return { range, first, wantsPuts, wantsDeletes, wantsPrevious, revisionsMax, changesMax };
   }
+}
+
+type Stored = EtcdRecord | undefined;
+
+/** The record before the change's revision: a key may change twice in one transaction. */
+function previousOf(change: ChangeEvent, changes: readonly ChangeEvent[]): Stored {
+  if (change.previous?.modRevision !== change.revision) return change.previous as Stored;
+  const first = changes.find(
+    (other) => other.key === change.key && other.revision === change.revision,
+  );
+  const { previous } = first!;
+  return previous?.modRevision === change.revision ? undefined : (previous as Stored);
 }
