@@ -168,6 +168,38 @@ describe('a watcher from the past', () => {
     ]);
   });
 
+  it('tells a key deleted and put again in one revision as live watchers hear it', async () => {
+    await put('a1', 'old');
+    await created({ ...prefix, prevKv: true });
+    const requestPut = {
+      key: b('a1'),
+      value: b('new'),
+      lease: 0n,
+      prevKv: false,
+      ignoreValue: false,
+      ignoreLease: false,
+    };
+    const requestDeleteRange = { key: b('a'), rangeEnd: b('\0'), prevKv: false };
+    const success = [{ requestDeleteRange }, { requestPut }];
+    await door.call(KV.txn, { compare: [], failure: [], success });
+    await door.call(KV.txn, {
+      compare: [],
+      failure: [],
+      success: [{ requestPut }, { requestDeleteRange }],
+    });
+    const live = [await stream.next(), await stream.next()];
+    await created({ ...prefix, startRevision: 3, prevKv: true });
+    const { events } = await stream.next();
+    expect(events).toEqual(live.flatMap((response) => response.events));
+    const before = events.map(({ type, prevKv }) => [type, prevKv?.value.toString()]);
+    expect(before).toEqual([
+      [1, 'old'],
+      [0, undefined],
+      [0, 'new'],
+      [1, 'new'],
+    ]);
+  });
+
   it('may start at the compacted revision, even at a delete, but not below', async () => {
     await put('a', '1');
     await del('a');

@@ -83,7 +83,9 @@ function previousOf(state: StateView, reference: HistoryReference): HistoryRefer
   return previous?.live ? previous : undefined;
 }
 
+/** The version's record when it is still the live one; never that of a put after a delete. */
 function liveRecord(state: StateView, reference: HistoryReference): EtcdRecord | undefined {
+  if (!reference.live) return undefined;
   const live = state.get<EtcdValue>(ETCD, reference.key);
   return live?.modRevision === reference.revision ? live : undefined;
 }
