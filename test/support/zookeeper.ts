@@ -127,6 +127,24 @@ export class ZooKeeper {
     });
   }
 
+  /** Opens or attaches as client libraries do: again and again until a member takes the session. */
+  static async attach(
+    port: number,
+    timeoutMs = 10_000,
+    former?: ZooKeeper,
+    withinMs = 15_000,
+  ): Promise<ZooKeeper> {
+    const end = performance.now() + withinMs;
+    for (;;) {
+      try {
+        return await ZooKeeper.open(port, timeoutMs, former);
+      } catch (error) {
+        if (performance.now() > end) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+
   /** Encodes a request with the next xid (pings have their own). */
   encode(op: number, bytes: Buffer): { frame: Buffer; xid: number } {
     const xid = op === Op.ping ? -2 : ++this.#xid;
