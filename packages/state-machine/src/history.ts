@@ -6,7 +6,7 @@ import {
   type Revision,
 } from '@lockstep/model';
 import type { AnyKeyspace, HistoryReference } from './contract.ts';
-import { u16Key, u32Key, u64Key } from './image.ts';
+import { versionKey } from './image.ts';
 import { OrderedMap } from './ordered-map.ts';
 import { RevisionIndex } from './revision-index.ts';
 
@@ -89,7 +89,6 @@ export class HistoryTable {
   readonly #definition: AnyKeyspace;
   readonly #keys = new OrderedMap<KeyHistory>();
   readonly #index = new RevisionIndex();
-  readonly #prefix: ByteString;
   compacted: Revision = 0;
   /** True when the scan has reached `compacted`. */
   #scanned = true;
@@ -99,12 +98,11 @@ export class HistoryTable {
 
   constructor(definition: AnyKeyspace) {
     this.#definition = definition;
-    this.#prefix = u16Key(definition.id);
   }
 
   /** Image key of a version. */
   imageKey(revision: Revision, sub: number): ByteString {
-    return this.#prefix + u64Key(revision) + u32Key(sub);
+    return versionKey(this.#definition.id, revision, sub);
   }
 
   ofKey(key: ByteString): KeyHistory {

@@ -23,6 +23,8 @@ export class Slot {
   sizeBytes = 0;
   /** Changes of the running transaction not yet committed. */
   pending = 0;
+  /** Key of the record's row: made once, so that its hash is computed once too. '' before. */
+  #imageKey: ByteString = '';
   /** Set while the record has a deadline. */
   timer: DeadlineEntry | undefined = undefined;
   /** Versions kept, in keyspaces with history. */
@@ -34,6 +36,11 @@ export class Slot {
     hasher.start(generation.table.definition.id).text(key);
     this.keyA = hasher.a;
     this.keyB = hasher.b;
+  }
+
+  get imageKey(): ByteString {
+    if (this.#imageKey === '') this.#imageKey = this.generation.prefix + this.key;
+    return this.#imageKey;
   }
 }
 

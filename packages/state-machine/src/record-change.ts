@@ -56,7 +56,7 @@ function commitSlot(store: Store, slot: Slot): void {
     slot.a = 0;
     slot.b = 0;
     slot.sizeBytes = 0;
-    image.set(generation.prefix + key, undefined);
+    image.set(slot.imageKey, undefined);
     return;
   }
   slot.sizeBytes = RECORD_OVERHEAD_BYTES + key.length + codec.sizeBytes(record.value);
@@ -64,7 +64,7 @@ function commitSlot(store: Store, slot: Slot): void {
   encodeRecord(image.begin(), codec, record);
   const bytes = image.seal(slot.keyA, slot.keyB);
   setSlotHash(slot, image.hasher.a, image.hasher.b);
-  image.set(generation.prefix + key, bytes);
+  image.set(slot.imageKey, bytes);
 }
 
 /** Takes over lanes of a record whose former ones are already subtracted. */
