@@ -18,6 +18,9 @@ const skipUnless = (present: boolean) => !present && process.env.CI === undefine
 /** Members to test, `host:port` with commas between; a door in this process when not given. */
 const MEMBERS = process.env.LOCKSTEP_ZOOKEEPER;
 
+/** Names the nodes of this run, so that it may be repeated on one cluster. */
+const TAG = `interop-${Date.now().toString(36)}`;
+
 let door: OpenDoor | undefined;
 let addresses: string[];
 
@@ -39,30 +42,28 @@ describe.skipIf(skipUnless(hasZooKeeper))('beside a real ZooKeeper', () => {
 
   afterAll(() => real.stop());
 
-  test('the same requests get the same answers and events in the same order', async () => {
-    const wanted = await runScript(real.address, '/transcript');
+  /** Runs the same beside the real server and on each member, which may be in use already. */
+  async function compare(run: (address: string, root: string) => Promise<string[]>) {
+    const wanted = await run(real.address, `/${TAG}`);
     for (const [at, address] of addresses.entries()) {
-      const found = await runScript(address, `/transcript${at}`);
-      const plain = found.map((line) => line.replaceAll(`/transcript${at}`, '/transcript'));
-      expect(plain).toEqual(wanted);
+      const root = `/${TAG}-${at}`;
+      const found = await run(address, root);
+      expect(found.map((line) => line.replaceAll(root, `/${TAG}`))).toEqual(wanted);
     }
-  });
+  }
 
-  test.each([1, 2, 3])(
-    'random requests get the same answers and events (seed %i)',
-    async (seed) => {
-      const wanted = await runRandom(real.address, `/random${seed}`, seed, 500);
-      for (const address of addresses) {
-        expect(await runRandom(address, `/random${seed}`, seed, 500)).toEqual(wanted);
-      }
-    },
+  test('the same requests get the same answers and events in the same order', () =>
+    compare((address, root) => runScript(address, `${root}-script`)));
+
+  test.each([1, 2, 3])('random requests get the same answers and events (seed %i)', (seed) =>
+    compare((address, root) => runRandom(address, `${root}-${seed}`, seed, 500)),
   );
 });
 
 describe.skipIf(skipUnless(hasKazoo))('kazoo', () => {
   test('locks, elections, barriers, queues and watchers work', async () => {
     const recipes = new URL('./zookeeper/recipes.py', import.meta.url).pathname;
-    const run = await runProgram(PYTHON, [recipes, addresses.join(',')]);
+    const run = await runProgram(PYTHON, [recipes, addresses.join(','), TAG]);
     expect(run.output.trim().split('\n'), run.errors).toEqual([
       ...['basics', 'transactions', 'permissions', 'watches', 'lock'],
       ...['dead holder', 'election', 'barrier', 'queues', 'reattach'],

@@ -213,6 +213,7 @@ def queues(zk, other):
     assert taker.get(timeout=WAIT) == b"2" and taker.consume()
     counter = zk.Counter(ROOT + "/counter")
     counter += 2
+    other.sync(ROOT)
     assert other.Counter(ROOT + "/counter").value == 2
     semaphore = [one.Semaphore(ROOT + "/semaphore", max_leases=1) for one in (zk, other)]
     assert semaphore[0].acquire(timeout=WAIT)
