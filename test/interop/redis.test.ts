@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { splitInline } from '../../packages/adapter-redis/src/inline.ts';
-import { RawClient } from '../../packages/adapter-redis/test/raw-client.ts';
+import { encode, RawClient } from '../../packages/adapter-redis/test/raw-client.ts';
+import { randomCommands } from './redis/random-commands.ts';
 import { REDIS_SERVER, type RedisTarget, startOurs, startReference } from './redis-targets.ts';
 
 /**
@@ -44,6 +45,22 @@ describe.runIf(REDIS_SERVER !== undefined || required)('raw replies are those of
     }
   });
 
+  it.each([1, 2, 3, 4, 5])('for random commands of seed %i', async (seed) => {
+    const commands = [['FLUSHALL'], ...randomCommands(seed, 2000)];
+    const [expected, actual] = await Promise.all([
+      pipeline(reference, commands),
+      pipeline(ours[0]!, commands),
+    ]);
+    for (const [i, command] of commands.entries()) {
+      const shown = commands.slice(Math.max(0, i - 20), i + 1).map((words) => words.join(' '));
+      const [theirs, mine] = [expected[i], actual[i]].map((reply) => {
+        const isTime = command[0] === 'EXPIRETIME' || /^[*%]14|^%7/.test(reply ?? '');
+        return isTime ? reply?.slice(0, 5) : reply;
+      });
+      expect({ shown, reply: mine }).toEqual({ shown, reply: theirs });
+    }
+  });
+
   it('for requests that break the protocol', async () => {
     for (const input of BROKEN) {
       const [expected, actual] = await Promise.all([
@@ -79,6 +96,19 @@ async function converse(target: RedisTarget, input: string): Promise<string> {
   client.write(input);
   await client.whenClosed();
   return client.unread;
+}
+
+/** Replies to commands sent all at once. */
+async function pipeline(
+  target: RedisTarget,
+  commands: readonly (readonly string[])[],
+): Promise<string[]> {
+  const client = await RawClient.open(target.port, target.host);
+  client.write(Buffer.concat(commands.map(encode)));
+  const replies: string[] = [];
+  for (const _ of commands) replies.push(await client.next());
+  client.close();
+  return replies;
 }
 
 async function transcript(target: RedisTarget, lines: readonly string[]): Promise<string[]> {

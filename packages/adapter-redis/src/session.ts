@@ -214,10 +214,13 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     // Then it is the connection's own affair, as its commands are.
     if (!hasData && this.#replies.length > 0) return false;
     this.lastCommand = spec.name;
+    if (transaction === undefined) {
+      this.#answer(spec, error('ERR EXEC without MULTI'), size);
+      return true;
+    }
     this.transaction = undefined;
     this.door.watches.clear(this);
-    if (transaction === undefined) this.#answer(spec, error('ERR EXEC without MULTI'), size);
-    else if (transaction.failed) this.#answer(spec, error(EXEC_ABORT), size);
+    if (transaction.failed) this.#answer(spec, error(EXEC_ABORT), size);
     else if (dirty) this.#answer(spec, NULL_ARRAY, size);
     else if (hasData) this.#submitTransaction(spec, held, watched, transaction.sizeBytes);
     else this.#answer(spec, mergeReplies(this, held, [], this.db), size);

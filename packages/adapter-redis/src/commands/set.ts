@@ -151,17 +151,39 @@ function getdel(execution: Execution, argv: readonly ByteString[]): Reply {
   return old;
 }
 
+interface GetexOptions {
+  persist: boolean;
+  unit?: ExpiryUnit;
+  amount?: ByteString;
+}
+
+/** One unit, or PERSIST; the same word twice takes the last, as Redis 7.0 does. */
+function parseGetex(argv: readonly ByteString[]): GetexOptions {
+  const options: GetexOptions = { persist: false };
+  for (let i = 2; i < argv.length; i++) {
+    const word = argv[i]!.toUpperCase();
+    if (word === 'PERSIST' && options.unit === undefined) options.persist = true;
+    else {
+      const amount = argv[++i];
+      const other = options.persist || (options.unit !== undefined && options.unit !== word);
+      if (!isExpiryUnit(word) || amount === undefined || other) {
+        throw new CommandError(SYNTAX_ERROR);
+      }
+      options.unit = word;
+      options.amount = amount;
+    }
+  }
+  return options;
+}
+
 function getex(execution: Execution, argv: readonly ByteString[]): Reply {
   const key = argv[1]!;
-  const word = argv[2]?.toUpperCase();
-  const persist = word === 'PERSIST' && argv.length === 3;
-  const timed = word !== undefined && isExpiryUnit(word) && argv.length === 4;
-  if (word !== undefined && !persist && !timed) throw new CommandError(SYNTAX_ERROR);
+  const { persist, unit, amount } = parseGetex(argv);
   const record = execution.get(key);
   if (record === undefined) return null;
   const text = textOf(record);
-  if (timed) {
-    const expiry = positiveExpiry(execution, word, argv[3]!, 'getex');
+  if (unit !== undefined && amount !== undefined) {
+    const expiry = positiveExpiry(execution, unit, amount, 'getex');
     if (expiry.past) deleteKey(execution, key);
     else {
       setExpiry(execution, key, record, expiry);
