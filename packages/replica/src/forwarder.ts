@@ -167,7 +167,13 @@ export class Forwarder {
     if (this.#expired < pending.first) this.#expired = pending.first;
     for (;;) {
       const command = pending.get(this.#expired);
-      if (command === undefined || command.deadlineMs > nowMs) break;
+      if (command === undefined) break;
+      if (command.deadlineMs === Number.POSITIVE_INFINITY) {
+        // A hello waits for ever, but holds up nobody behind it.
+        this.#expired++;
+        continue;
+      }
+      if (command.deadlineMs > nowMs) break;
       this.#expired++;
       const { waiter, handed } = command;
       pending.empty(command);

@@ -41,7 +41,8 @@ export class Gatherer {
     if (this.#loop.leads) this.#propose(nowMs);
     else this.#forward(nowMs);
     const delayMs = this.#loop.renewals.delayMs(nowMs);
-    if (delayMs === undefined || this.#renewalTimer !== undefined) return;
+    // Without delay they wait for a leader, whose news wakes the loop.
+    if (delayMs === undefined || delayMs === 0 || this.#renewalTimer !== undefined) return;
     this.#renewalTimer = this.#loop.options.clock.setTimer(delayMs, () => {
       this.#renewalTimer = undefined;
       this.#loop.wake();
@@ -54,7 +55,7 @@ export class Gatherer {
 
   #propose(nowMs: number): void {
     const { raft, machine, renewals, settings, clusterClock, writer } = this.#loop;
-    const group = renewals.take(nowMs, settings.requestTimeoutMs);
+    const group = renewals.take(nowMs);
     if (group !== undefined) this.#proposer.takeRenewals(group);
     if (tickDue(raft, machine, clusterClock.now)) this.#proposer.takeTick();
     const held = writer.backlogBytes > settings.imageBacklogBytesMax;
@@ -63,10 +64,10 @@ export class Gatherer {
   }
 
   #forward(nowMs: number): void {
-    const { raft, renewals, settings, outbox, forwarder } = this.#loop;
+    const { raft, renewals, outbox, forwarder } = this.#loop;
     const { leader } = raft;
     if (leader === NO_MEMBER || !this.#loop.isLinked(leader)) return;
-    const group = renewals.take(nowMs, settings.requestTimeoutMs);
+    const group = renewals.take(nowMs);
     if (group !== undefined) outbox.add(leader, { kind: 'renew', group });
     const run = forwarder.peek(leader, FORWARD_RUN_BYTES_MAX, FORWARD_RUN_COMMANDS_MAX);
     if (run === undefined) return;

@@ -11,6 +11,7 @@ import type { RenewalWaiter } from './contract.ts';
 interface Renewal {
   readonly lease: LeaseHandle;
   readonly waiter: RenewalWaiter;
+  readonly deadlineMs: number;
 }
 
 const LEASES_PER_GROUP_MAX = 100_000;
@@ -31,7 +32,6 @@ export class Renewals {
   #sent = false;
   #sentMs = Number.NEGATIVE_INFINITY;
   #startedMs = Number.NEGATIVE_INFINITY;
-  #deadlineMs = 0;
 
   constructor(member: MemberId, incarnation: Incarnation, intervalMs: number) {
     this.#member = member;
@@ -44,18 +44,18 @@ export class Renewals {
   }
 
   /** False when too many wait. */
-  add(lease: LeaseHandle, waiter: RenewalWaiter): boolean {
+  add(lease: LeaseHandle, waiter: RenewalWaiter, deadlineMs: number): boolean {
     if (this.#gathered.length >= LIMITS.memberCommandsPendingMax) return false;
-    this.#gathered.push({ lease, waiter });
+    this.#gathered.push({ lease, waiter, deadlineMs });
     return true;
   }
 
-  /** The group to hand to the leader now, if any. `timeoutMs` is how long it may take. */
-  take(nowMs: number, timeoutMs: number): RenewalGroup | undefined {
+  /** The group to hand to the leader now, if any. */
+  take(nowMs: number): RenewalGroup | undefined {
     if (this.#group === undefined) {
       if (this.#gathered.length === 0) return undefined;
       if (nowMs - this.#startedMs < this.#intervalMs) return undefined;
-      this.#form(nowMs, timeoutMs);
+      this.#form(nowMs);
     }
     if (this.#sent) return undefined;
     this.#sent = true;
@@ -69,7 +69,7 @@ export class Renewals {
     return Math.max(0, this.#startedMs + this.#intervalMs - nowMs);
   }
 
-  #form(nowMs: number, timeoutMs: number): void {
+  #form(nowMs: number): void {
     this.#inFlight = this.#gathered.slice(0, LEASES_PER_GROUP_MAX);
     this.#gathered = this.#gathered.slice(LEASES_PER_GROUP_MAX);
     const leases = this.#inFlight.map(({ lease }) => lease);
@@ -77,7 +77,6 @@ export class Renewals {
     this.#group = { origin, incarnation, ticket: ++this.#ticket, leases };
     this.#sent = false;
     this.#startedMs = nowMs;
-    this.#deadlineMs = nowMs + timeoutMs;
   }
 
   /** Leader or link changed: the group in flight may be lost. */
@@ -94,9 +93,17 @@ export class Renewals {
     for (let i = 0; i < answered.length; i++) answered[i]!.waiter.renewed(alive[i] === true);
   }
 
+  /** Tells those whose time is over; deadlines grow in the order of asking. */
   tick(nowMs: number, stuckMs: number): void {
+    let over = 0;
+    while (over < this.#gathered.length && this.#gathered[over]!.deadlineMs <= nowMs) over++;
+    if (over > 0) {
+      for (const { waiter } of this.#gathered.splice(0, over)) {
+        waiter.failed(new LockstepError('NO_LEADER'));
+      }
+    }
     if (this.#group === undefined) return;
-    if (nowMs >= this.#deadlineMs) {
+    if (nowMs >= this.#inFlight[0]!.deadlineMs) {
       const failed = this.#inFlight;
       this.#inFlight = [];
       this.#group = undefined;

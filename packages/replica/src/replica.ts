@@ -152,7 +152,7 @@ class Member implements MemberReplica {
     const loop = this.#loop;
     const refusal = this.#refusal();
     if (refusal !== undefined) this.#later(() => waiter.failed(refusal));
-    else if (loop.renewals.add(lease, waiter)) loop.wake();
+    else if (loop.renewals.add(lease, waiter, this.#deadlineMs)) loop.wake();
     else this.#later(() => waiter.failed(new LockstepError('OVERLOADED', loop.renewals.count)));
   }
 

@@ -177,6 +177,26 @@ describe('a cluster of three', () => {
     expect(follower.has('never left')).toBe(false);
   });
 
+  it('answers within the time limit on a member that never saw a leader', () => {
+    const world = new World({ requestTimeoutMs: 3000 });
+    for (const member of world.members) world.kill(member);
+    const lonely = world.members[0]!;
+    world.start(lonely);
+    const outcomes: string[] = [];
+    lonely.write('w');
+    lonely.replica.barrier({
+      reached: () => outcomes.push('reached'),
+      failed: (error) => outcomes.push(error.code),
+    });
+    lonely.replica.renew(1, {
+      renewed: () => outcomes.push('renewed'),
+      failed: (error) => outcomes.push(error.code),
+    });
+    world.time.advance(3200);
+    expect(lonely.outcome('w')).toBe('NO_LEADER');
+    expect(outcomes.sort()).toEqual(['NO_LEADER', 'NO_LEADER']);
+  });
+
   it('restarts with an equal hash and goes on', () => {
     const world = new World();
     world.elect();

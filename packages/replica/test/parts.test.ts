@@ -176,6 +176,15 @@ describe('the forwarder', () => {
     expect(run.commands.map((command) => command.length)).toEqual([0, 0]);
   });
 
+  it('never gives up a hello, yet tells those behind it', () => {
+    const { forwarder, outcomes, submit, send } = forwarderTo(2);
+    submit('hello', Number.POSITIVE_INFINITY);
+    submit('a', 10);
+    forwarder.tick(50, 1000);
+    expect(outcomes).toEqual(['a NO_LEADER']);
+    expect(send()).toBe('1: hello ');
+  });
+
   it('ignores the outcome of a second copy', () => {
     const { forwarder, outcomes, submit, send } = forwarderTo(2);
     submit('a');
@@ -282,17 +291,17 @@ describe('renewals', () => {
       renewed: (alive: boolean) => told.push(`${name} ${alive}`),
       failed: () => told.push(`${name} failed`),
     });
-    renewals.add(11, waiter('a'));
-    const first = renewals.take(1000, 5000)!;
-    renewals.add(12, waiter('b'));
-    expect(renewals.take(1001, 5000)).toBe(undefined);
+    renewals.add(11, waiter('a'), 9000);
+    const first = renewals.take(1000)!;
+    renewals.add(12, waiter('b'), 9000);
+    expect(renewals.take(1001)).toBe(undefined);
     renewals.renewed(first, [true]);
     expect(renewals.delayMs(1010)).toBe(40);
-    expect(renewals.take(1010, 5000)).toBe(undefined);
-    const second = renewals.take(1050, 5000)!;
+    expect(renewals.take(1010)).toBe(undefined);
+    const second = renewals.take(1050)!;
     renewals.renewed(first, [false]);
     renewals.resend();
-    expect(renewals.take(1060, 5000)).toEqual(second);
+    expect(renewals.take(1060)).toEqual(second);
     renewals.renewed(second, [false]);
     expect(told).toEqual(['a true', 'b false']);
   });
