@@ -47,10 +47,14 @@ export class DoorWorld implements Host {
   readonly replica: LocalReplica;
   readonly door: Door;
 
-  constructor(options: Partial<ZooKeeperDoorOptions> = {}) {
+  constructor(
+    options: Partial<ZooKeeperDoorOptions> = {},
+    clusterOptions: Readonly<Record<string, number>> = {},
+  ) {
+    const bootstrap = { ...BOOTSTRAP, options: clusterOptions };
     const { image } = this;
     const extensions = [zookeeperExtension];
-    this.machine = createStateMachine({ extensions, image, bootstrap: BOOTSTRAP });
+    this.machine = createStateMachine({ extensions, image, bootstrap });
     this.replica = createLocalReplica({
       stateMachine: this.machine,
       clock: this.time,

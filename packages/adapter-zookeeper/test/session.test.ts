@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OpCode, Xid } from '../src/opcodes.ts';
 import { type Client, DoorWorld, summary } from './door-world.ts';
-import { body, connectFrame, readStat } from './frames.ts';
+import { body, connectFrame, type MultiOperation, readStat } from './frames.ts';
 
 let world: DoorWorld;
 let client: Client;
@@ -73,6 +73,16 @@ describe('order on one connection', () => {
       ...['1 ok', '2 ok', '3 ok', '4 ok', '5 ok'],
       '6 error -101',
     ]);
+  });
+
+  test('a closeSession behind a sync waits for it and is answered', () => {
+    client.segment(() => {
+      client.send(OpCode.Sync, body.path('/'));
+      client.send(OpCode.Create, body.create('/n'));
+      client.send(OpCode.CloseSession);
+    });
+    expect(summary(client.take())).toEqual(['1 ok', '2 ok', '3 ok']);
+    expect(client.closed).toBe('end');
   });
 
   test('what stands behind closeSession is dropped', () => {
@@ -275,6 +285,32 @@ describe('limits', () => {
     client.bytes(head);
     expect(client.closed).toBe('destroy');
     expect(client.take()).toEqual([]);
+  });
+
+  test('a subscriber that reads nothing is closed before its events fill the memory', () => {
+    const path = `/${'n'.repeat(100_000)}`;
+    client.ask(OpCode.AddWatch, (frames) => frames.string(path).int(0));
+    client.stalled = true;
+    const writer = world.connect();
+    writer.create(path);
+    let changes = 0;
+    while (client.closed === undefined && changes < 200) {
+      writer.ask(OpCode.SetData, body.setData(path, ''));
+      changes++;
+    }
+    expect(client.closed).toBe('destroy');
+    expect(changes).toBe(83);
+  });
+
+  test('a multi over the budget of a transaction is refused as a whole', () => {
+    const operations: MultiOperation[] = Array.from({ length: 5000 }, (_, i) => [
+      OpCode.Create,
+      body.create(`/${i}`),
+    ]);
+    const tight = new DoorWorld({}, { 'transaction-steps': 4000 });
+    const one = tight.connect();
+    expect(one.ask(OpCode.Multi, body.multi(...operations)).error).toBe(-100);
+    expect(one.ask(OpCode.GetChildren, body.read('/')).body.strings()).toEqual(['zookeeper']);
   });
 
   test('watches that take too much memory close the connection', () => {
