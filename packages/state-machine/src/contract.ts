@@ -349,6 +349,8 @@ export interface StateReader {
     handle: LeaseHandle,
   ): readonly { readonly keyspace: AnyKeyspace; readonly key: ByteString }[];
 
+  /** Length of a key's queue, without listing it. */
+  waiterCount(keyspace: AnyKeyspace, key: ByteString): number;
   /** Queue of a key, oldest first. */
   waiters(keyspace: AnyKeyspace, key: ByteString): readonly Waiter[];
   /** High-water mark of a fenced resource; 0 when there is none. */

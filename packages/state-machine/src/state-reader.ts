@@ -114,6 +114,10 @@ export class StoreReader implements StateReader {
     return slots.map(({ generation, key }) => ({ keyspace: generation.table.definition, key }));
   }
 
+  waiterCount(keyspace: AnyKeyspace, key: ByteString): number {
+    return this.store.table(keyspace).queues.get(key)?.size ?? 0;
+  }
+
   waiters(keyspace: AnyKeyspace, key: ByteString): readonly Waiter[] {
     const queue = this.store.table(keyspace).queues.get(key);
     return queue === undefined ? [] : [...queue.values()];

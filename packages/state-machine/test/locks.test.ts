@@ -186,6 +186,22 @@ test('waiters of several keys changed at once are served oldest first', () => {
   expect(driver.machine.waiters(TREE, 'a')).toHaveLength(1);
 });
 
+test('a hand-over asks the head of the queue, however long that is', () => {
+  const driver = new Driver();
+  driver.do(acquire('ann', 0));
+  for (let i = 0; i < 20; i++) {
+    driver.do(...Array.from({ length: 5 }, (_, at) => acquire(`w${i * 5 + at}`, 0, 0)));
+  }
+  expect(driver.machine.waiterCount(PLAIN, 'l')).toBe(100);
+  let holder = 'ann';
+  for (let i = 0; i < 100; i++) {
+    driver.do(release(holder));
+    holder = owner(driver)!;
+    expect(holder).toBe(`w${i}`);
+  }
+  expect(driver.machine.waiterCount(PLAIN, 'l')).toBe(0);
+});
+
 test('a strict kind is not asked past the first waiter that stays', () => {
   const asked: number[] = [];
   const kind: WaiterKind = {

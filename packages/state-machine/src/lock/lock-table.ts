@@ -66,7 +66,7 @@ export function acquireLock(
     if (owner === request.owner) return reacquire(tx, keyspace, name, record, request);
   }
   if (request.wait === undefined) return { kind: 'held', record };
-  const length = tx.waiters(keyspace, name).length;
+  const length = tx.waiterCount(keyspace, name);
   if (length >= request.wait.queueMax) return { kind: 'queue-full', length };
   const args = encodeClaim(request);
   const { deadline } = request.wait;
@@ -121,7 +121,7 @@ export function mayTake(
   name: ByteString,
   unfair = true,
 ): boolean {
-  if (reader.waiters(keyspace, name).length === 0) return true;
+  if (reader.waiterCount(keyspace, name) === 0) return true;
   return unfair && reader.option(LOCK_BARGING_OPTION) === 'yes';
 }
 
@@ -236,7 +236,7 @@ export function lockInfo(
     lease: record.lease,
     holds: note?.holds ?? 1,
     meta: note?.meta ?? EMPTY_BYTES,
-    queueLength: reader.waiters(keyspace, name).length,
+    queueLength: reader.waiterCount(keyspace, name),
   };
 }
 

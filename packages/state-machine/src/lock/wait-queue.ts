@@ -15,7 +15,32 @@ import { DeadlineEntry } from '../lease/deadline-index.ts';
 
 /** Waiters of one key by id. Ids only grow and a waiter joins once, so the Map's order is queue
  * order, also after a reload in id order. */
-export type KeyQueue = Map<number, WaiterRow>;
+export class KeyQueue extends Map<number, WaiterRow> {
+  /** How many waiters of each kind; counted exactly, so that it is the same after a reload. */
+  readonly #kinds = new Map<string, number>();
+
+  join(waiter: WaiterRow): void {
+    this.set(waiter.id, waiter);
+    this.#kinds.set(waiter.kind, (this.#kinds.get(waiter.kind) ?? 0) + 1);
+  }
+
+  leave(waiter: WaiterRow): void {
+    this.delete(waiter.id);
+    const left = this.#kinds.get(waiter.kind)! - 1;
+    if (left === 0) this.#kinds.delete(waiter.kind);
+    else this.#kinds.set(waiter.kind, left);
+  }
+
+  /** The kind of all its waiters; undefined when they are of several. */
+  get onlyKind(): string | undefined {
+    return this.#kinds.size === 1 ? this.#kinds.keys().next().value : undefined;
+  }
+
+  /** The oldest waiter. */
+  get head(): WaiterRow | undefined {
+    return this.values().next().value;
+  }
+}
 
 /** A queued waiter; immutable but for its place in queues and image. */
 export class WaiterRow extends SystemRow implements Waiter {
@@ -114,10 +139,10 @@ export class WaitQueues {
     for (const key of waiter.keys) {
       let queue = waiter.space.queues.get(key);
       if (queue === undefined) {
-        queue = new Map();
+        queue = new KeyQueue();
         waiter.space.queues.set(key, queue);
       }
-      queue.set(waiter.id, waiter);
+      queue.join(waiter);
     }
   }
 
@@ -129,7 +154,7 @@ export class WaitQueues {
     if (same?.size === 0) this.#byRequest.delete(waiter.request);
     for (const key of waiter.keys) {
       const queue = waiter.space.queues.get(key);
-      queue?.delete(waiter.id);
+      queue?.leave(waiter);
       if (queue?.size === 0) waiter.space.queues.delete(key);
     }
   }
@@ -140,7 +165,9 @@ export class WaitQueues {
     for (const key of waiter.keys) {
       const rows = [...(waiter.space.queues.get(key)?.values() ?? []), waiter];
       rows.sort((x, y) => x.id - y.id);
-      waiter.space.queues.set(key, new Map(rows.map((row) => [row.id, row])));
+      const queue = new KeyQueue();
+      for (const row of rows) queue.join(row);
+      waiter.space.queues.set(key, queue);
     }
   }
 

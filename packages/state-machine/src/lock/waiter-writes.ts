@@ -4,15 +4,12 @@ import type { KeyspaceTable } from '../keyspace.ts';
 import type { MachineTransaction } from '../transaction.ts';
 import { WaiterRow } from './wait-queue.ts';
 
-interface TouchedKey {
-  readonly table: KeyspaceTable;
-  readonly key: ByteString;
-}
+type TouchedKeys = Map<KeyspaceTable, Set<ByteString>>;
 
 /** Waiters queued, served and removed by one transaction. */
 export class WaiterWrites {
   readonly #tx: MachineTransaction;
-  #touched: TouchedKey[] = [];
+  #touched: TouchedKeys = new Map();
 
   constructor(tx: MachineTransaction) {
     this.#tx = tx;
@@ -74,11 +71,14 @@ export class WaiterWrites {
 
   /** A key changed: its queue is asked at the end of the transaction. */
   touch(table: KeyspaceTable, key: ByteString): void {
-    if (table.queues.has(key)) this.#touched.push({ table, key });
+    if (!table.queues.has(key)) return;
+    const keys = this.#touched.get(table);
+    if (keys === undefined) this.#touched.set(table, new Set([key]));
+    else keys.add(key);
   }
 
   forget(): void {
-    this.#touched = [];
+    this.#touched.clear();
   }
 
   /**
@@ -86,14 +86,37 @@ export class WaiterWrites {
    * what one waiter writes may be what another waits for.
    */
   serve(): void {
-    while (this.#touched.length > 0) {
+    while (this.#touched.size > 0) {
       const touched = this.#touched;
-      this.#touched = [];
-      for (const waiter of candidates(touched)) this.#offer(waiter, touched);
+      this.#touched = new Map();
+      for (const waiter of this.#candidates(touched)) this.#offer(waiter, touched);
     }
   }
 
-  #offer(waiter: WaiterRow, touched: readonly TouchedKey[]): void {
+  /**
+   * Waiters of the touched keys, each once, oldest first. Of a queue that is strict throughout
+   * only the head: when it is served, that touches the key, and the next has its turn in the next
+   * round. So a hand-over costs the same however long the queue is.
+   */
+  #candidates(touched: TouchedKeys): WaiterRow[] {
+    const { registry } = this.#tx;
+    const found = new Set<WaiterRow>();
+    for (const [table, keys] of touched) {
+      for (const key of keys) {
+        const queue = table.queues.get(key);
+        if (queue === undefined) continue;
+        const { onlyKind } = queue;
+        if (onlyKind !== undefined && registry.waiterKind(onlyKind).strict === true) {
+          found.add(queue.head!);
+        } else {
+          for (const waiter of queue.values()) found.add(waiter);
+        }
+      }
+    }
+    return [...found].sort((x, y) => x.id - y.id);
+  }
+
+  #offer(waiter: WaiterRow, touched: TouchedKeys): void {
     const tx = this.#tx;
     if (waiter.removed) return;
     const kind = tx.registry.waiterKind(waiter.kind);
@@ -106,22 +129,12 @@ export class WaiterWrites {
   }
 }
 
-/** All waiters of the touched keys, each once, oldest first. */
-function candidates(touched: readonly TouchedKey[]): WaiterRow[] {
-  const first = touched[0]!;
-  if (touched.length === 1) return [...(first.table.queues.get(first.key)?.values() ?? [])];
-  const found = new Set<WaiterRow>();
-  for (const { table, key } of touched) {
-    for (const waiter of table.queues.get(key)?.values() ?? []) found.add(waiter);
-  }
-  return [...found].sort((x, y) => x.id - y.id);
-}
-
 /** Whether no earlier waiter of the same kind stands in the queue of one of its touched keys. */
-function isAhead(waiter: WaiterRow, touched: readonly TouchedKey[]): boolean {
-  for (const { table, key } of touched) {
-    if (table !== waiter.space || !waiter.keys.includes(key)) continue;
-    for (const other of table.queues.get(key)?.values() ?? []) {
+function isAhead(waiter: WaiterRow, touched: TouchedKeys): boolean {
+  const keys = touched.get(waiter.space);
+  for (const key of waiter.keys) {
+    if (keys?.has(key) !== true) continue;
+    for (const other of waiter.space.queues.get(key)!.values()) {
       if (other === waiter) return true;
       if (other.kind === waiter.kind) break;
     }
