@@ -70,7 +70,7 @@ export class Contact {
     return nowMs - (this.#peers.get(member)?.heardMs ?? NEVER) <= withinMs;
   }
 
-  /** True when a majority of voters (of both halves) heard this member within an election timeout. */
+  /** True when a majority of voters (of both halves) heard this member lately. */
   quorumLive(configuration: Configuration, nowMs: number): boolean {
     const { voters, votersOutgoing } = configuration;
     const whole = votersOutgoing.length === 0 || this.#majority(votersOutgoing, nowMs);

@@ -11,4 +11,5 @@ export {
   type ReplicaOptions,
   type Tuning,
 } from './options.ts';
+export { directoryRefusal } from './peer-identity.ts';
 export { type MemberReplica, openReplica } from './replica.ts';

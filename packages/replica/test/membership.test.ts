@@ -5,6 +5,7 @@ import {
   type MemberRecord,
 } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
+import { directoryRefusal } from '../src/index.ts';
 import { nextConfiguration } from '../src/membership.ts';
 import { World } from './test-world.ts';
 
@@ -80,5 +81,14 @@ describe('membership', () => {
     world.time.until('it writes on', () => leader.has('as a voter'));
     expect(joiner.replica.state.stateHash()).toBe(leader.replica.state.stateHash());
     expect([leader.fatal, joiner.fatal]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a peer that names a known member', () => {
+  it('is refused with another data directory than the one bound to it', () => {
+    const records = [{ ...record(2), dataDirectory: 'first' }, record(3)];
+    expect(directoryRefusal(records, { member: 2, dataDirectory: 'first' })).toBe(undefined);
+    expect(directoryRefusal(records, { member: 2, dataDirectory: 'second' })).toContain('remove');
+    expect(directoryRefusal(records, { member: 3, dataDirectory: 'any' })).toBe(undefined);
   });
 });

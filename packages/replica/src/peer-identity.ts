@@ -1,0 +1,15 @@
+import type { MemberRecord } from '@lockstep/state-machine';
+import type { Handshake } from '@lockstep/transport';
+
+/**
+ * Why a peer is refused although it names a known member (design §10): its first hello bound the
+ * member to one data directory. Undefined when it is welcome. For the mesh's `verify`.
+ */
+export function directoryRefusal(
+  members: readonly MemberRecord[],
+  theirs: Pick<Handshake, 'member' | 'dataDirectory'>,
+): string | undefined {
+  const bound = members.find((record) => record.id === theirs.member)?.dataDirectory ?? '';
+  if (bound === '' || bound === theirs.dataDirectory) return undefined;
+  return `member ${theirs.member} is bound to another data directory: remove it and add it again`;
+}
