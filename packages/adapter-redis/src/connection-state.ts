@@ -52,6 +52,7 @@ export abstract class ConnectionState {
 
   abstract deliver(message: PushReply): void;
   abstract destroy(): void;
+  abstract leaveQueue(withError: boolean): boolean;
   abstract end(): void;
   abstract readonly pending: number;
   abstract readonly blocked: boolean;

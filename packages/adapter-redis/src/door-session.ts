@@ -44,6 +44,8 @@ export interface DoorSession extends Subscriber {
   readonly pending: number;
   /** True while it waits in a queue (LOCK ACQUIRE … BLOCK). */
   readonly blocked: boolean;
+  /** Ends its wait: with its time-out's reply, or with an error. False when it does not wait. */
+  leaveQueue(withError: boolean): boolean;
   /** True when it listens to anything. */
   readonly subscribed: boolean;
   /** Names it listens to, by kind. */

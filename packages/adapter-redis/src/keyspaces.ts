@@ -7,6 +7,7 @@ import type {
 } from '@lockstep/state-machine';
 import { notifyKeyspace } from './notification.ts';
 import { ScanIndex } from './scan.ts';
+import { type KeptScript, ScriptIndex } from './script-index.ts';
 import { type RedisValue, stringValue, valueCodec } from './value.ts';
 
 export type RedisKeyspace = KeyspaceDefinition<RedisValue>;
@@ -46,18 +47,22 @@ export const redisKeyspaces: readonly RedisKeyspace[] = Array.from({ length: DAT
 );
 
 /** Script bodies by SHA-1 in lower-case hex: replicated, so that EVALSHA works at any member. */
-export const scriptKeyspace: KeyspaceDefinition<ByteString> = {
+export const scriptKeyspace: KeyspaceDefinition<KeptScript> = {
   id: SCRIPTS_TABLE,
   name: 'redis/scripts',
   history: false,
   ordered: false,
   codec: {
-    encode: (writer: BinaryWriter, body: ByteString) => {
-      writer.byteString(body);
+    encode: (writer: BinaryWriter, { body, loaded }: KeptScript) => {
+      writer.u8(loaded ? 1 : 0).byteString(body);
     },
-    decode: (reader: BinaryReader) => reader.byteString(),
-    sizeBytes: (body: ByteString) => body.length,
+    decode: (reader: BinaryReader) => {
+      const loaded = reader.u8() === 1;
+      return { loaded, body: reader.byteString() };
+    },
+    sizeBytes: ({ body }: KeptScript) => body.length,
   },
+  index: () => new ScriptIndex(),
 };
 
 /** Caller has checked the range. */
@@ -69,6 +74,13 @@ export function keyspaceOf(db: number): RedisKeyspace {
 export const databaseOf: ReadonlyMap<unknown, number> = new Map(
   redisKeyspaces.map((keyspace, db) => [keyspace, db]),
 );
+
+/** Scripts kept because EVAL brought them; older ones make room, as in Redis since 7.4. */
+export const evaluatedScriptsMax: ClusterOption<number> = {
+  name: 'redis-evaluated-scripts-max',
+  default: 500,
+  doc: 'Scripts kept because EVAL brought them; SCRIPT LOAD is not limited by it.',
+};
 
 /** Longest queue of one lock; MAXQUEUE may ask for a shorter one. */
 export const lockQueueMax: ClusterOption<number> = {

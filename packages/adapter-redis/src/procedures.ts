@@ -9,7 +9,13 @@ import type { Extension, Procedure, Transaction } from '@lockstep/state-machine'
 import type { Request } from './codec.ts';
 import type { ClientIdentity } from './command.ts';
 import { CommandExecution, runCommand } from './execution.ts';
-import { keyspaceOf, lockQueueMax, redisKeyspaces, scriptKeyspace } from './keyspaces.ts';
+import {
+  evaluatedScriptsMax,
+  keyspaceOf,
+  lockQueueMax,
+  redisKeyspaces,
+  scriptKeyspace,
+} from './keyspaces.ts';
 import { connectionLease, sessionLockTtl } from './lock-session.ts';
 import { notifyKeyspaceEvents } from './notification.ts';
 import { NULL_ARRAY, type Reply } from './reply.ts';
@@ -187,5 +193,5 @@ export const redisExtension: Extension = {
   name: 'redis',
   keyspaces: [...redisKeyspaces, scriptKeyspace],
   procedures: [command, read, transaction, endConnection],
-  options: [notifyKeyspaceEvents, lockQueueMax, sessionLockTtl],
+  options: [notifyKeyspaceEvents, lockQueueMax, evaluatedScriptsMax, sessionLockTtl],
 };

@@ -281,6 +281,10 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     return slot.spec.completed(this, slot.argv ?? [], reply, slot.db);
   }
 
+  leaveQueue(withError: boolean): boolean {
+    return this.#core.waits.leave(this.#blocking, withError);
+  }
+
   /** A blocked command got its reply. */
   unblock(slot: LoggedSlot, reply: Reply): void {
     this.#settle(slot, reply);

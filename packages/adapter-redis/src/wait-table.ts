@@ -3,7 +3,7 @@ import type { Replica } from '@lockstep/replica';
 import { encodeReleaseWaiter, type LockGrant, type WaiterEvent } from '@lockstep/state-machine';
 import type { DoorSession } from './door-session.ts';
 import { encodeWords } from './procedures.ts';
-import type { Reply } from './reply.ts';
+import { error, type Reply } from './reply.ts';
 import { LoggedSlot, type Slot } from './slot.ts';
 
 /** A connection whose command waits in a queue of the cluster. */
@@ -16,7 +16,11 @@ interface Wait {
   readonly slot: LoggedSlot;
   readonly incarnation: Incarnation;
   readonly session: BlockedSession;
+  /** What it is answered when it leaves the queue unserved. */
+  unserved: Reply;
 }
+
+const UNBLOCKED = error('UNBLOCKED client unblocked via CLIENT UNBLOCK');
 
 /**
  * Commands of this member that queued a waiter, by their number: the waiter's event finds its
@@ -34,7 +38,7 @@ export class WaitTable {
 
   add(slot: LoggedSlot, session: BlockedSession): void {
     const { incarnation } = this.#replica;
-    this.#waits.set(slot.sequence, { slot, incarnation, session });
+    this.#waits.set(slot.sequence, { slot, incarnation, session, unserved: null });
     if (session.closed) this.#replica.submit(encodeReleaseWaiter(slot.sequence));
   }
 
@@ -44,14 +48,24 @@ export class WaitTable {
     this.#replica.submit(encodeReleaseWaiter(slot.sequence));
   }
 
+  /** CLIENT UNBLOCK: the reply comes when the log has taken the waiter out, unless it is served
+   * before. False when the slot does not wait. */
+  leave(slot: Slot | undefined, withError: boolean): boolean {
+    const wait = slot instanceof LoggedSlot ? this.#waits.get(slot.sequence) : undefined;
+    if (wait === undefined) return false;
+    if (withError) wait.unserved = UNBLOCKED;
+    this.#replica.submit(encodeReleaseWaiter(wait.slot.sequence));
+    return true;
+  }
+
   ended({ waiter, outcome, result }: WaiterEvent): void {
     if (waiter.origin !== this.#replica.member) return;
     const wait = this.#waits.get(waiter.request);
     if (wait === undefined || wait.incarnation !== waiter.incarnation) return;
     this.#waits.delete(waiter.request);
-    const { slot, session } = wait;
+    const { slot, session, unserved } = wait;
     const argv = slot.argv ?? [];
-    if (outcome !== 'served') session.unblock(slot, null);
+    if (outcome !== 'served') session.unblock(slot, unserved);
     else if (session.closed) this.#giveBack(slot, argv, result as LockGrant);
     else session.unblock(slot, slot.spec.served!(session, argv, result, slot.db));
   }

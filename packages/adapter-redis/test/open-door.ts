@@ -4,6 +4,7 @@ import {
   createStateMachine,
   encodeHello,
   FEATURE_LEVEL,
+  type StateMachine,
 } from '@lockstep/state-machine';
 import {
   type RedisDoor,
@@ -13,7 +14,7 @@ import {
 } from '../src/index.ts';
 import { ManualClock, nodeRandom, nodeScheduler } from './node-ports.ts';
 
-const BOOTSTRAP: Bootstrap = {
+export const BOOTSTRAP: Bootstrap = {
   clusterId: 1n,
   members: [{ id: 1, name: 'n1', etcdId: 1n, peerAddress: '127.0.0.1:2380' }],
   options: {},
@@ -25,18 +26,23 @@ export interface OpenDoor {
   readonly port: number;
   readonly replica: LocalReplica;
   readonly clock: ManualClock;
+  readonly image: LocalImage;
   close(): Promise<void>;
 }
 
 /** A door on a real socket over a local replica; its clock moves when the test says so. */
-export function openDoor(options: Partial<RedisDoorOptions> = {}): Promise<OpenDoor> {
+export function openDoor(
+  options: Partial<RedisDoorOptions> = {},
+  loaded?: StateMachine,
+): Promise<OpenDoor> {
   const image = new LocalImage();
   const clock = new ManualClock();
   const extensions = [redisExtension];
-  const stateMachine = createStateMachine({ extensions, image, bootstrap: BOOTSTRAP });
+  const stateMachine = loaded ?? createStateMachine({ extensions, image, bootstrap: BOOTSTRAP });
+  const incarnation = loaded === undefined ? 1 : 2;
   const hello = encodeHello({
     member: 1,
-    incarnation: 1,
+    incarnation,
     name: 'n1',
     version: '0.1.0',
     featureLevel: FEATURE_LEVEL,
@@ -44,7 +50,7 @@ export function openDoor(options: Partial<RedisDoorOptions> = {}): Promise<OpenD
     addresses: {},
   });
   const ports = { clock, scheduler: nodeScheduler };
-  const replica = createLocalReplica({ stateMachine, image, hello, ...ports });
+  const replica = createLocalReplica({ stateMachine, image, hello, incarnation, ...ports });
   const given = { replica, clock, random: nodeRandom, address: '127.0.0.1:0' };
   return new Promise((resolve, reject) => {
     startRedisDoor({ ...given, ...options }, (error, door) => {
@@ -53,7 +59,7 @@ export function openDoor(options: Partial<RedisDoorOptions> = {}): Promise<OpenD
         return;
       }
       const port = Number(door.address.slice(door.address.lastIndexOf(':') + 1));
-      resolve({ port, replica, clock, close: () => closeDoor(door, replica) });
+      resolve({ port, replica, clock, image, close: () => closeDoor(door, replica) });
     });
   });
 }

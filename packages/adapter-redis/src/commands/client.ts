@@ -180,6 +180,17 @@ function reply(session: DoorSession, argv: readonly ByteString[]): Reply {
   }
 }
 
+function unblock(session: DoorSession, argv: readonly ByteString[]): Reply {
+  const id = parseInteger(argv[2]!);
+  if (id === undefined) return error('ERR value is not an integer or out of range');
+  const how = argv[3]?.toUpperCase() ?? 'TIMEOUT';
+  if (argv.length > 4 || (how !== 'TIMEOUT' && how !== 'ERROR')) {
+    return error('ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR');
+  }
+  const blocked = typeof id === 'number' ? session.door.sessions.get(id) : undefined;
+  return blocked?.leaveQueue(how === 'ERROR') === true ? 1 : 0;
+}
+
 /** Eviction and access times do not exist here, so both settings hold already. */
 function acceptOnOff(_: DoorSession, argv: readonly ByteString[]): Reply {
   return /^(on|off)$/i.test(argv[2]!) ? OK : error(SYNTAX_ERROR);
@@ -205,6 +216,7 @@ const rows: readonly Row[] = [
   ],
   ['list', -2, 'Describes the connections of this member.', list],
   ['kill', -3, 'Closes connections of this member.', kill],
+  ['unblock', -3, 'Ends the wait of a blocked connection of this member.', unblock],
   ['reply', 3, 'Turns replies on or off.', reply],
   ['no-evict', 3, 'Nothing is ever evicted here.', acceptOnOff],
   ['no-touch', 3, 'Access times are not kept here.', acceptOnOff],

@@ -3,9 +3,10 @@ import { writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, NO_SCRIPT } from '../errors.ts';
 import { clampInteger, requireInteger } from '../integer.ts';
-import { scriptKeyspace } from '../keyspaces.ts';
-import { compileScript, runScript, type Script } from '../lua.ts';
+import { evaluatedScriptsMax, scriptKeyspace } from '../keyspaces.ts';
+import { compileScript, runScript } from '../lua.ts';
 import { error, OK, type Reply } from '../reply.ts';
+import type { ScriptIndex } from '../script-index.ts';
 
 interface ScriptCall {
   readonly keys: readonly ByteString[];
@@ -29,10 +30,16 @@ function keysOfCall(argv: readonly ByteString[]): readonly ByteString[] | undefi
 }
 
 /** Kept for EVALSHA at any member. Behind a barrier (EVAL_RO) nothing can be kept. */
-function remember(execution: Execution, script: Script, text: ByteString): void {
-  if (execution.tx === undefined) return;
-  if (execution.reader.get(scriptKeyspace, script.sha) !== undefined) return;
-  execution.tx.put(scriptKeyspace, script.sha, text);
+function remember(execution: Execution, sha: ByteString, body: ByteString, loaded: boolean): void {
+  const { tx } = execution;
+  if (tx === undefined) return;
+  const present = tx.get(scriptKeyspace, sha);
+  if (present !== undefined && (present.value.loaded || !loaded)) return;
+  const index = tx.index<ScriptIndex>(scriptKeyspace);
+  const isFull = !loaded && index.size >= tx.option(evaluatedScriptsMax);
+  const oldest = isFull ? index.oldest() : undefined;
+  if (oldest !== undefined) tx.delete(scriptKeyspace, oldest);
+  tx.put(scriptKeyspace, sha, { body, loaded });
 }
 
 function evaluate(readOnly: boolean) {
@@ -40,7 +47,7 @@ function evaluate(readOnly: boolean) {
     const { keys, args } = parseCall(argv);
     const script = compileScript(argv[1]!);
     if (!('sha' in script)) return script;
-    if (!readOnly) remember(execution, script, argv[1]!);
+    if (!readOnly) remember(execution, script.sha, argv[1]!, false);
     return runScript(execution, script, keys, args, readOnly);
   };
 }
@@ -50,7 +57,7 @@ function evaluateSha(readOnly: boolean) {
     const { keys, args } = parseCall(argv);
     const record = execution.reader.get(scriptKeyspace, argv[1]!.toLowerCase());
     if (record === undefined) return error(NO_SCRIPT);
-    const script = compileScript(record.value);
+    const script = compileScript(record.value.body);
     if (!('sha' in script)) return script;
     return runScript(execution, script, keys, args, readOnly);
   };
@@ -59,7 +66,7 @@ function evaluateSha(readOnly: boolean) {
 function load(execution: Execution, argv: readonly ByteString[]): Reply {
   const script = compileScript(argv[2]!);
   if (!('sha' in script)) return script;
-  remember(execution, script, argv[2]!);
+  remember(execution, script.sha, argv[2]!, true);
   return script.sha;
 }
 
