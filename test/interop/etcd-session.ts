@@ -28,7 +28,8 @@ export class EtcdSession {
       .replace(/remaining\(\d+s\)/g, 'remaining(<s>)')
       .replace(/^(job|boss)\/[0-9a-f]+/gm, '$1/<lease>');
     for (const [pattern, shown] of this.#masks) masked = masked.replace(pattern, shown);
-    return masked;
+    // Commands that ask each endpoint say the same once per member.
+    return masked.replace(/^(.*<endpoint>.*\n)(\1)+/gm, '$1');
   }
 
   #spawn(args: readonly string[], input: string | undefined): ChildProcess {

@@ -99,7 +99,7 @@ function selectHistory(reader: StateReader, range: KeyRange, draft: Draft): void
   });
 }
 
-/** One more than the limit tells `more`; sorting or a filter on what history must tell needs all. */
+/** One more than the limit tells `more`; sorting, or a filter that history answers, needs all. */
 function limitWhileReading(operation: RangeOperation): number {
   if (operation.limit === 0 || sorts(operation)) return Number.MAX_SAFE_INTEGER;
   const late = operation.minCreateRevision !== 0 || operation.maxCreateRevision !== 0;
