@@ -24,8 +24,8 @@ class Havoc {
   readonly staleReads: string[] = [];
   #count = 0;
 
-  constructor(seed: number) {
-    this.world = new World({ seed, tuning, requestTimeoutMs: 4000 });
+  constructor(seed: number, wal: boolean) {
+    this.world = new World({ seed, tuning, requestTimeoutMs: 4000, wal });
   }
 
   pick(below: number): number {
@@ -39,7 +39,9 @@ class Havoc {
     switch (this.pick(40)) {
       case 0:
         // A majority stays, so that the run gets somewhere.
-        if (world.members.every((m) => m.life.alive)) world.kill(member);
+        if (!world.members.every((m) => m.life.alive)) break;
+        if (this.pick(2) === 0) world.kill(member);
+        else world.powerLoss(member);
         break;
       case 1:
       case 2:
@@ -109,8 +111,8 @@ class Havoc {
   }
 }
 
-export function wreak(seed: number, actions: number): Havoc {
-  const havoc = new Havoc(seed);
+function wreak(seed: number, actions: number, wal: boolean): Havoc {
+  const havoc = new Havoc(seed, wal);
   havoc.world.elect();
   for (let i = 0; i < actions; i++) havoc.act();
   havoc.finish();
@@ -139,7 +141,10 @@ describe('a cluster under random faults', () => {
   const first = Number(process.env.REPLICA_SEED ?? 1);
   for (let seed = first; seed < first + seeds; seed++) {
     it(`loses nothing, repeats nothing, reads nothing stale (seed ${seed})`, () => {
-      check(wreak(seed, 300));
+      check(wreak(seed, 300, false));
+    });
+    it(`does so with the real log on a disk that tears what was not synced (seed ${seed})`, () => {
+      check(wreak(seed, 300, true));
     });
   }
 });

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  type FileError,
   type LockstepError,
   type MemberId,
   type Network,
@@ -15,9 +16,22 @@ import {
   encodeHello,
   FEATURE_LEVEL,
 } from '@lockstep/state-machine';
-import { MemoryImageDisk, MemoryLogContents, openMemoryLog } from '@lockstep/storage';
+import {
+  DataDirectory,
+  MemoryDisk,
+  MemoryImageDisk,
+  MemoryLogContents,
+  openMemoryLog,
+  openWal,
+} from '@lockstep/storage';
 import { LoopbackHub } from '@lockstep/transport';
-import { type MemberReplica, openReplica, type ReplicaOptions, type Tuning } from '../src/index.ts';
+import {
+  type MemberDirectory,
+  type MemberReplica,
+  openReplica,
+  type ReplicaOptions,
+  type Tuning,
+} from '../src/index.ts';
 import { journalCommand, journalExtension, journalSpace } from './journal-extension.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -47,6 +61,9 @@ export class TestMember {
   readonly log = new MemoryLogContents();
   readonly images: MemoryImageDisk;
   readonly disk: { image: string | undefined; incarnation: number };
+  /** Medium of the write-ahead log and the data directory, where the world uses them. */
+  readonly files: MemoryDisk;
+  directory: DataDirectory | undefined;
   replica!: MemberReplica;
   network: Network | undefined;
   /** False once this process life is over; nothing of it runs any more. */
@@ -64,6 +81,7 @@ export class TestMember {
     this.id = id;
     this.images = new MemoryImageDisk({ random: world.random, scheduler: world.time });
     this.disk = { image: undefined, incarnation: 0 };
+    this.files = new MemoryDisk({ random: world.random, scheduler: world.time });
   }
 
   /** Submits a text and notes its answer. */
@@ -91,8 +109,23 @@ export interface WorldOptions {
   readonly seed?: number;
   readonly tuning?: Partial<Tuning>;
   readonly requestTimeoutMs?: number;
+  /** The real log and data directory on a memory disk, instead of their simple twins. */
+  readonly wal?: boolean;
   /** Beside that of the journal. */
   readonly extensions?: readonly Extension[];
+}
+
+/** Small segments, so that a short run fills several. */
+const WAL_SIZES = { segmentBytes: 32_768, firstSegmentBytes: 8192, cacheBytesMax: 16_384 };
+
+function directoryOf(directory: DataDirectory): MemberDirectory {
+  return {
+    get image() {
+      return directory.image;
+    },
+    nextIncarnation: (done) => directory.nextIncarnation(done),
+    switchImage: (name, done) => directory.setImage(name, done),
+  };
 }
 
 /** Members of one cluster on virtual time, loopback network and memory disks. */
@@ -146,19 +179,14 @@ export class World {
     member.life = life;
     member.journal = [];
     member.fatal = undefined;
-    member.disk.incarnation += 1;
-    const { incarnation } = member.disk;
+    const incarnation = this.#takeIncarnation(member);
     member.network = this.hub.join(member.id, incarnation);
     let opened: MemberReplica | undefined;
     openReplica(this.#optionsOf(member, life, incarnation), (error, replica) => {
       if (error !== undefined) throw new Error(`${error.message}`);
       opened = replica;
     });
-    // Step by step: a test may look into what follows.
-    for (let i = 0; opened === undefined; i++) {
-      if (i > 10_000) throw new Error(`member ${member.id} does not open`);
-      this.time.step();
-    }
+    this.#stepUntil(() => opened !== undefined);
     member.replica = opened!;
     opened!.subscribe({
       transaction: ({ events }) => {
@@ -171,6 +199,36 @@ export class World {
         member.gossip.push(`${from} ${door} ${toByteString(payload)}`);
       },
     });
+  }
+
+  /** Step by step: a test may look into what follows. */
+  #stepUntil(condition: () => boolean): void {
+    for (let i = 0; !condition(); i++) {
+      if (i > 10_000) throw new Error('it does not come about');
+      this.time.step();
+    }
+  }
+
+  #takeIncarnation(member: TestMember): number {
+    if (this.options.wal !== true) return ++member.disk.incarnation;
+    const files = member.files.mount();
+    const cluster = '00000000000000cc';
+    const identity = { uuid: `directory-${member.id}`, name: '', member: member.id, cluster };
+    let incarnation = 0;
+    const opened = (error: FileError | undefined, directory: DataDirectory) => {
+      if (error !== undefined) throw new Error(error.message);
+      member.directory = directory;
+      directory.nextIncarnation((failed, next) => {
+        if (failed !== undefined) throw new Error(failed.message);
+        incarnation = next;
+      });
+    };
+    DataDirectory.open(files, (error, directory) => {
+      if (error?.code === 'ENOENT') DataDirectory.create(files, identity, opened);
+      else opened(error, directory);
+    });
+    this.#stepUntil(() => incarnation > 0);
+    return incarnation;
   }
 
   /** Starts a member that was added to the running cluster. */
@@ -187,7 +245,17 @@ export class World {
     member.life.alive = false;
     member.network?.close(() => {});
     member.images.kill();
+    member.files.kill();
     // A log of an earlier life writes nothing any more.
+    member.log.life += 1;
+  }
+
+  /** The machine of a member loses power: what was not synced is kept, torn or lost. */
+  powerLoss(member: TestMember): void {
+    member.life.alive = false;
+    member.network?.close(() => {});
+    member.images.crash();
+    member.files.crash();
     member.log.life += 1;
   }
 
@@ -225,23 +293,29 @@ export class World {
       scheduler,
       random: this.random,
       network: member.network!,
-      openLog: openMemoryLog(scheduler, member.log),
+      openLog:
+        this.options.wal === true
+          ? openWal(member.files.mount(), { scheduler, clock, ...WAL_SIZES })
+          : openMemoryLog(scheduler, member.log),
       images: member.images.mount(),
-      directory: {
-        get image() {
-          return disk.image;
-        },
-        nextIncarnation: (done) =>
-          scheduler.post(() => {
-            disk.incarnation += 1;
-            done(undefined, disk.incarnation);
-          }),
-        switchImage: (name, done) =>
-          scheduler.post(() => {
-            disk.image = name;
-            done(undefined);
-          }),
-      },
+      directory:
+        this.options.wal === true
+          ? directoryOf(member.directory!)
+          : {
+              get image() {
+                return disk.image;
+              },
+              nextIncarnation: (done) =>
+                scheduler.post(() => {
+                  disk.incarnation += 1;
+                  done(undefined, disk.incarnation);
+                }),
+              switchImage: (name, done) =>
+                scheduler.post(() => {
+                  disk.image = name;
+                  done(undefined);
+                }),
+            },
       createStateMachine: (image) =>
         createStateMachine({
           extensions: [journalExtension, ...(this.options.extensions ?? [])],
