@@ -54,6 +54,13 @@ class Havoc {
       case 5:
         if (member !== other) world.hub.heal(member.id, other.id);
         break;
+      case 7:
+        member.diskDelayMs = this.pick(2) * this.pick(40);
+        break;
+      case 8:
+        // Long enough for clients to be told that no answer came.
+        if (this.pick(4) === 0) world.time.advance(2500);
+        break;
       case 6:
         if (member.life.alive) member.replica.transferLeadership(undefined, () => {});
         break;
@@ -100,7 +107,10 @@ class Havoc {
   finish(): void {
     const { world } = this;
     for (const a of world.ids) for (const b of world.ids) if (a < b) world.hub.heal(a, b);
-    for (const member of world.members) if (!member.life.alive) world.start(member);
+    for (const member of world.members) {
+      member.diskDelayMs = 0;
+      if (!member.life.alive) world.start(member);
+    }
     world.time.advance(8000);
     world.elect();
     for (const member of world.members) member.write(`end-${member.id}`);

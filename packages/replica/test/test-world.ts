@@ -64,6 +64,8 @@ export class TestMember {
   /** Medium of the write-ahead log and the data directory, where the world uses them. */
   readonly files: MemoryDisk;
   directory: DataDirectory | undefined;
+  /** How long each of its disk operations takes. */
+  diskDelayMs = 0;
   replica!: MemberReplica;
   network: Network | undefined;
   /** False once this process life is over; nothing of it runs any more. */
@@ -81,7 +83,12 @@ export class TestMember {
     this.id = id;
     this.images = new MemoryImageDisk({ random: world.random, scheduler: world.time });
     this.disk = { image: undefined, incarnation: 0 };
-    this.files = new MemoryDisk({ random: world.random, scheduler: world.time });
+    this.files = new MemoryDisk({
+      random: world.random,
+      scheduler: world.time,
+      clock: world.time,
+    });
+    this.files.delayMs = () => this.diskDelayMs;
   }
 
   /** Submits a text and notes its answer. */
