@@ -4,6 +4,14 @@ import { defineConfig } from 'vitest/config';
 const resolve = { conditions: ['@lockstep/source', 'node', 'import', 'default'] };
 const ssr = { resolve: { conditions: ['@lockstep/source', 'node', 'import', 'default'] } };
 
+/** Tests that start servers and time leases: one file at a time. */
+const processes = {
+  pool: 'forks',
+  maxWorkers: 1,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+} as const;
+
 const report = process.env.LOCKSTEP_TEST_REPORT;
 
 export default defineConfig({
@@ -26,11 +34,19 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts', 'apps/*/test/**/*.test.ts'],
+          exclude: ['**/dist/**', '**/node_modules/**', 'test/interop/**'],
+          ...processes,
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'interop',
+          include: ['test/interop/**/*.test.ts'],
           exclude: ['**/dist/**', '**/node_modules/**'],
-          pool: 'forks',
-          maxWorkers: 1,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          globalSetup: ['test/support/interop-cluster.ts'],
+          ...processes,
         },
       },
     ],
