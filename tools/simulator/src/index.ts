@@ -1,1 +1,4 @@
-export {};
+export type { Defects } from './defects.ts';
+export { type RunOptions, type RunResult, runSeed } from './run.ts';
+export type { Settings } from './settings.ts';
+export type { Violation } from './world.ts';

@@ -1,0 +1,198 @@
+import type { Incarnation, Index, LockstepError, MemberId, Sequence } from '@lockstep/model';
+import type { MemberReplica } from '@lockstep/replica';
+import type { CommandOutcome } from '@lockstep/state-machine';
+import type { SimNode } from '../node.ts';
+import type { World } from '../world.ts';
+import type { CanonicalResult, History } from './history.ts';
+
+interface Submission {
+  readonly key: string;
+  readonly node: SimNode;
+  /** Ordinal of the newest result acknowledged anywhere when this was submitted. */
+  readonly floor: number;
+  settled: boolean;
+}
+
+/** Last number that took effect, per incarnation of a member. */
+interface OriginProgress {
+  incarnation: Incarnation;
+  sequence: Sequence;
+}
+
+/**
+ * What clients may rely on: each command at most once and in its origin's order; what was
+ * acknowledged is in the history, and behind everything acknowledged before it was submitted
+ * (linearizability of writes); what was refused for certain never applies; a barrier sees all
+ * that was acknowledged before; every waiter is called once.
+ */
+export class Commands {
+  readonly #world: World;
+  readonly #history: History;
+  readonly #progress = new Map<MemberId, OriginProgress>();
+  /** Commands whose clients were told that they certainly do not apply. */
+  readonly #refused = new Set<string>();
+  readonly #open = new Set<Submission>();
+  #barriersOpen = 0;
+  #ackedOrdinal = -1;
+  #ackedIndex: Index = 0;
+  acknowledged = 0;
+  refused = 0;
+  unknown = 0;
+  barriers = 0;
+
+  constructor(world: World, history: History) {
+    this.#world = world;
+    this.#history = history;
+    history.listeners.push({ result: (key, outcome, at) => this.#applied(key, outcome, at) });
+  }
+
+  /** Waiters of living processes that were not called yet. */
+  get waiting(): number {
+    return this.#open.size + this.#barriersOpen;
+  }
+
+  submit(
+    node: SimNode,
+    replica: MemberReplica,
+    command: Uint8Array,
+    done: (outcome: CommandOutcome | undefined) => void,
+  ): Sequence {
+    const { life } = node;
+    const { incarnation } = replica;
+    const submission = {
+      key: '',
+      node,
+      floor: this.#ackedOrdinal,
+      settled: false,
+    };
+    this.#open.add(submission);
+    const sequence = replica.submit(command, {
+      applied: (outcome) => {
+        if (!life.alive || !this.#settle(submission)) return;
+        this.#acknowledge(submission, outcome);
+        done(outcome);
+      },
+      failed: (error) => {
+        if (!life.alive || !this.#settle(submission)) return;
+        this.#fail(submission, error);
+        done(undefined);
+      },
+    });
+    if (!life.alive) this.#open.delete(submission);
+    if (sequence !== 0) submission.key = `${node.id}/${incarnation}/${sequence}`;
+    return sequence;
+  }
+
+  barrier(
+    node: SimNode,
+    replica: MemberReplica,
+    reached: (() => void) | undefined,
+    ended: () => void,
+  ): void {
+    const { life } = node;
+    const floor = this.#ackedIndex;
+    let settled = false;
+    const settle = (): boolean => {
+      if (!life.alive) return false;
+      if (settled) this.#world.fail('WaiterOnce', `a barrier of member ${node.id} ends twice`);
+      settled = true;
+      this.#barriersOpen -= 1;
+      return true;
+    };
+    this.#barriersOpen += 1;
+    node.onEnd(() => {
+      if (!settled) this.#barriersOpen -= 1;
+    });
+    replica.barrier({
+      reached: () => {
+        if (!settle()) return;
+        this.barriers += 1;
+        const { appliedIndex } = replica.state;
+        if (appliedIndex < floor) {
+          const what = `at index ${appliedIndex}, acknowledged was ${floor}`;
+          this.#world.fail('LinearizableRead', `a barrier of member ${node.id} is reached ${what}`);
+        }
+        reached?.();
+        ended();
+      },
+      failed: () => {
+        if (settle()) ended();
+      },
+    });
+  }
+
+  /** The clients of a life are gone with it. */
+  ended(node: SimNode): void {
+    for (const submission of this.#open) {
+      if (submission.node === node) this.#open.delete(submission);
+    }
+  }
+
+  /** Every acknowledged command stands in the history that a member with `applied` has. */
+  checkKept(applied: Index): void {
+    if (applied < this.#ackedIndex) {
+      const what = `${this.#ackedIndex} was acknowledged, the cluster is at ${applied}`;
+      this.#world.fail('NoAckedLoss', what);
+    }
+  }
+
+  #settle(submission: Submission): boolean {
+    if (submission.settled) {
+      this.#world.fail('WaiterOnce', `command ${submission.key} is answered twice`);
+      return false;
+    }
+    submission.settled = true;
+    this.#open.delete(submission);
+    return true;
+  }
+
+  #acknowledge(submission: Submission, outcome: CommandOutcome): void {
+    const { key, floor } = submission;
+    if (outcome.kind === 'void' && outcome.reason !== 'budget') return;
+    const at = this.#history.resultOf(key);
+    if (at === undefined) {
+      this.#world.fail('NoAckedLoss', `command ${key} is acknowledged but not applied`);
+      return;
+    }
+    if (at.ordinal <= floor) {
+      const what = `result ${at.ordinal}, ${floor} was acknowledged before it was submitted`;
+      this.#world.fail('LinearizableWrite', `command ${key} is ${what}`);
+    }
+    this.acknowledged += 1;
+    this.#ackedOrdinal = Math.max(this.#ackedOrdinal, at.ordinal);
+    this.#ackedIndex = Math.max(this.#ackedIndex, at.index);
+  }
+
+  #fail({ key }: Submission, error: LockstepError): void {
+    if (error.outcome === 'unknown') {
+      this.unknown += 1;
+      return;
+    }
+    this.refused += 1;
+    if (key === '') return;
+    this.#refused.add(key);
+    if (this.#history.resultOf(key) !== undefined) {
+      this.#world.fail('FailedForCertain', `command ${key} failed (${error.code}) but applied`);
+    }
+  }
+
+  #applied(key: string, outcome: CommandOutcome, _at: CanonicalResult): void {
+    const [member, incarnation, sequence] = key.split('/').map(Number) as [number, number, number];
+    if (sequence === 0) return;
+    if (outcome.kind === 'done' && this.#refused.has(key)) {
+      this.#world.fail('FailedForCertain', `command ${key} applies after it failed for certain`);
+    }
+    const skipped = ['duplicate', 'gap', 'old-incarnation'];
+    if (outcome.kind === 'void' && skipped.includes(outcome.reason)) return;
+    const last = this.#progress.get(member) ?? { incarnation: 0, sequence: 0 };
+    const follows =
+      incarnation === last.incarnation
+        ? sequence === last.sequence + 1
+        : incarnation > last.incarnation && sequence === 1;
+    if (!follows) {
+      const what = `${key} applies behind ${last.incarnation}/${last.sequence}`;
+      this.#world.fail('OnceAndInOrder', what);
+    }
+    this.#progress.set(member, { incarnation, sequence });
+  }
+}

@@ -1,0 +1,244 @@
+import type { Index, MemberId, Term } from '@lockstep/model';
+import type { AppendTask, HardState } from '@lockstep/raft';
+import type { LogState, LogStore, OpenLog } from '@lockstep/storage';
+import type { SimNode } from '../node.ts';
+import { mixNumber } from '../seed.ts';
+import type { Life, World } from '../world.ts';
+import type { History } from './history.ts';
+
+/** A log as the invariants remember it; positions beyond `last` mean nothing. */
+class LogCopy {
+  base: Index = 0;
+  last: Index = 0;
+  hardState: HardState = { term: 0, vote: 0, commit: 0 };
+  readonly terms: Term[] = [0];
+
+  apply({ entries, snapshot, hardState }: AppendTask): void {
+    if (hardState !== undefined) this.hardState = hardState;
+    if (snapshot !== undefined) {
+      this.base = snapshot.index;
+      this.last = snapshot.index;
+      this.terms[snapshot.index] = snapshot.term;
+    }
+    for (const { index, term } of entries) {
+      this.terms[index] = term;
+      this.last = index;
+    }
+  }
+
+  copy(): LogCopy {
+    const copy = new LogCopy();
+    copy.base = this.base;
+    copy.last = this.last;
+    copy.hardState = this.hardState;
+    for (let i = 0; i <= this.last; i++) copy.terms[i] = this.terms[i]!;
+    return copy;
+  }
+
+  holds(index: Index, term: Term): boolean {
+    return index <= this.base || (index <= this.last && this.terms[index] === term);
+  }
+}
+
+interface NodeLog {
+  /** What raft has handed over, written or not. */
+  written: LogCopy;
+  /** What was acknowledged as durable. */
+  durable: LogCopy;
+  pending: AppendTask[];
+}
+
+/**
+ * The log's invariants: LogMatching, TruncateAboveCommit, LeaderCompleteness, ElectionSafety,
+ * HardStateMonotone, DurableQuorum, ClusterTimeNotFast, and that a restart finds everything that
+ * was acknowledged and nothing that was never written (Raft §5.2–5.4; reference raft.md §4.4).
+ */
+export class Logs {
+  readonly #world: World;
+  readonly #history: History;
+  readonly #members: number;
+  readonly #logs = new Map<MemberId, NodeLog>();
+  /** Digest of the log up to (index, term); equal for equal pairs on all members. */
+  readonly #chains = new Map<string, number>();
+  /** When (index, term) was first seen, and so certainly proposed. */
+  readonly #seenUs = new Map<string, number>();
+  readonly #leaders = new Map<Term, MemberId>();
+  readonly #rateMax: number;
+  /** Least of stamp/rate − proposal time over the canonical entries so far. */
+  #timeFloorMs = Number.POSITIVE_INFINITY;
+
+  constructor(world: World, history: History, members: number, rateMax: number) {
+    this.#world = world;
+    this.#history = history;
+    this.#members = members;
+    this.#rateMax = rateMax;
+    this.#chains.set('0:0', 0);
+    history.listeners.push({ entry: (index, term, time) => this.#committed(index, term, time) });
+  }
+
+  /** Highest terms seen leading, for the trace. */
+  get elections(): number {
+    return this.#leaders.size;
+  }
+
+  watch(node: SimNode, life: Life, open: OpenLog): OpenLog {
+    return (identity, bootstrap, handlers, done) =>
+      open(identity, bootstrap, handlers, (error, log, state) => {
+        if (error === undefined && life.alive) {
+          this.#recovered(node, log, state);
+          this.#intercept(node, life, log);
+        }
+        done(error, log, state);
+      });
+  }
+
+  /** The node has begun to lead. */
+  leads(node: SimNode, term: Term): void {
+    const former = this.#leaders.get(term);
+    if (former !== undefined && former !== node.id) {
+      this.#fail('ElectionSafety', `members ${former} and ${node.id} both lead term ${term}`);
+    }
+    this.#leaders.set(term, node.id);
+    const { written } = this.#of(node.id);
+    for (let index = written.base + 1; index <= this.#history.lastIndex; index++) {
+      const committed = this.#history.termAt(index)!;
+      if (committed >= term) break;
+      if (!written.holds(index, committed)) {
+        const what = `entry ${index} of term ${committed}`;
+        this.#fail('LeaderCompleteness', `leader ${node.id} of term ${term} lacks ${what}`);
+        return;
+      }
+    }
+  }
+
+  #of(id: MemberId): NodeLog {
+    let log = this.#logs.get(id);
+    if (log === undefined) {
+      log = { written: new LogCopy(), durable: new LogCopy(), pending: [] };
+      this.#logs.set(id, log);
+    }
+    return log;
+  }
+
+  #intercept(node: SimNode, life: Life, log: LogStore): void {
+    const append = log.append.bind(log);
+    log.append = (task, done) => {
+      if (life.alive) this.#appended(node, task);
+      append(task, (sequence) => {
+        if (life.alive) this.#durable(node, sequence);
+        done(sequence);
+      });
+    };
+  }
+
+  #appended(node: SimNode, task: AppendTask): void {
+    const { written, pending } = this.#of(node.id);
+    this.#checkHardState(node, written.hardState, task.hardState);
+    const { snapshot } = task;
+    if (snapshot !== undefined && !this.#chains.has(`${snapshot.index}:${snapshot.term}`)) {
+      const what = `(${snapshot.index}, ${snapshot.term})`;
+      this.#fail('SnapshotMeet', `member ${node.id} installs a snapshot at ${what}, never seen`);
+    }
+    let previous = snapshot ?? {
+      index: (task.entries[0]?.index ?? 1) - 1,
+      term: written.terms[(task.entries[0]?.index ?? 1) - 1] ?? 0,
+    };
+    for (const { index, term, data } of task.entries) {
+      const committed = this.#history.termAt(index);
+      const overwrites = index <= written.last && written.terms[index] !== term;
+      if (overwrites && committed !== undefined && committed === written.terms[index]) {
+        this.#fail('TruncateAboveCommit', `member ${node.id} overwrites committed entry ${index}`);
+      }
+      let chain = mixNumber(this.#chains.get(`${previous.index}:${previous.term}`) ?? -1, term);
+      for (const byte of data) chain = Math.imul(chain ^ byte, 0x01000193);
+      const key = `${index}:${term}`;
+      const known = this.#chains.get(key);
+      if (known === undefined) {
+        this.#chains.set(key, chain);
+        this.#seenUs.set(key, this.#world.nowUs);
+      } else if (known !== chain) {
+        this.#fail('LogMatching', `member ${node.id} differs up to (${index}, ${term})`);
+      }
+      previous = { index, term };
+    }
+    written.apply(task);
+    pending.push(task);
+  }
+
+  #checkHardState(node: SimNode, before: HardState, after: HardState | undefined): void {
+    if (after === undefined) return;
+    const back = after.term < before.term;
+    const twice = after.term === before.term && before.vote !== 0 && after.vote !== before.vote;
+    if (!back && !twice) return;
+    const text = ({ term, vote }: HardState) => `term ${term} vote ${vote}`;
+    this.#fail('HardStateMonotone', `member ${node.id}: ${text(before)} then ${text(after)}`);
+  }
+
+  #durable(node: SimNode, sequence: number): void {
+    const { durable, pending } = this.#of(node.id);
+    while (pending[0] !== undefined && pending[0].sequence <= sequence) {
+      durable.apply(pending.shift()!);
+    }
+  }
+
+  /** A restart finds the durable log, perhaps with some of the tasks that were being written. */
+  #recovered(node: SimNode, log: LogStore, state: LogState): void {
+    const known = this.#of(node.id);
+    let reason = mismatch(known.durable, log, state);
+    const found = known.durable.copy();
+    const [first] = [reason];
+    for (const task of known.pending) {
+      if (reason === undefined) break;
+      found.apply(task);
+      reason = mismatch(found, log, state);
+    }
+    if (reason !== undefined) {
+      this.#fail('DurableLog', `member ${node.id} restarts with another log: ${first}`);
+      return;
+    }
+    const { hardState } = state;
+    if (hardState.term < known.durable.hardState.term) {
+      const what = `term ${hardState.term}, ${known.durable.hardState.term} was durable`;
+      this.#fail('HardStateMonotone', `member ${node.id} restarts with ${what}`);
+    }
+    const same = hardState.term === known.durable.hardState.term;
+    const { vote } = known.durable.hardState;
+    if (same && vote !== 0 && vote !== hardState.vote) {
+      this.#fail('HardStateMonotone', `member ${node.id} forgets its vote for ${vote}`);
+    }
+    found.hardState = hardState;
+    this.#logs.set(node.id, { written: found.copy(), durable: found, pending: [] });
+  }
+
+  #committed(index: Index, term: Term, time: number): void {
+    let holders = 0;
+    for (const { durable } of this.#logs.values()) if (durable.holds(index, term)) holders += 1;
+    if (holders * 2 <= this.#members) {
+      const what = `entry ${index} of term ${term}`;
+      this.#fail('DurableQuorum', `${what} is applied but durable on ${holders} members only`);
+    }
+    const seenUs = this.#seenUs.get(`${index}:${term}`) ?? this.#world.nowUs;
+    const levelMs = time / this.#rateMax - seenUs / 1000;
+    if (levelMs > this.#timeFloorMs + 2) {
+      const fast = (levelMs - this.#timeFloorMs).toFixed(1);
+      this.#fail('LeaseNeverEarly', `cluster time at entry ${index} is ${fast} ms too fast`);
+    }
+    this.#timeFloorMs = Math.min(this.#timeFloorMs, levelMs);
+  }
+
+  #fail(invariant: string, message: string): void {
+    this.#world.fail(invariant, message);
+  }
+}
+
+function mismatch(copy: LogCopy, log: LogStore, state: LogState): string | undefined {
+  if (state.lastIndex !== copy.last) return `last is ${state.lastIndex}, was ${copy.last}`;
+  for (let index = state.firstIndex - 1; index <= state.lastIndex; index++) {
+    if (index <= copy.base || index === 0) continue;
+    const term = log.term(index);
+    if (term !== copy.terms[index]) {
+      return `entry ${index} is of term ${term}, was of ${copy.terms[index]}`;
+    }
+  }
+  return undefined;
+}

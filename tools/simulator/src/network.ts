@@ -1,0 +1,275 @@
+import type {
+  Incarnation,
+  LinkInfo,
+  MemberId,
+  Network,
+  NetworkHandler,
+  PeerAddress,
+} from '@lockstep/model';
+import type { Stream } from './seed.ts';
+import type { Life, World } from './world.ts';
+
+type Channel = 'control' | 'bulk';
+
+const UNSENT_BYTES_MAX = 4 * 1024 * 1024;
+
+/** How frames travel; drawn from the seed, changed by the nemesis. */
+export interface Weather {
+  /** Mean of the exponential delay on top of the least one. */
+  meanUs: number;
+  /** Share of frames that take the tail instead. */
+  tailShare: number;
+  tailUs: number;
+}
+
+/** One direction of one link: FIFO per channel; `held` while the direction is clogged. */
+class Lane {
+  readonly lastUs: Record<Channel, number> = { control: 0, bulk: 0 };
+  readonly unsent: Record<Channel, number> = { control: 0, bulk: 0 };
+  held: { frame: Uint8Array; channel: Channel }[] = [];
+}
+
+/** One end of a link, as the process there sees it. */
+interface End {
+  readonly network: SimNetwork;
+  readonly lane: Lane;
+  state: 'rising' | 'up' | 'down';
+}
+
+/** A connection epoch between two processes. */
+interface Link {
+  readonly id: number;
+  readonly ends: readonly [End, End];
+  broken: boolean;
+  /** Frames still travelling when it broke are gone at once, or still arrive (late frames). */
+  drops: boolean;
+}
+
+/**
+ * The wires of a cluster. Every pair has one link at a time; a link is FIFO in each direction and
+ * loss is always the loss of the link, as with TCP. Directions can be clogged (nothing arrives
+ * until it is unclogged or the link breaks) and links can be broken.
+ */
+export class Wires {
+  readonly world: World;
+  readonly weather: Weather;
+  readonly stream: Stream;
+  readonly #networks = new Map<MemberId, SimNetwork>();
+  readonly #links = new Map<string, Link>();
+  readonly #clogs = new Map<string, number>();
+  #count = 0;
+
+  constructor(world: World, weather: Weather) {
+    this.world = world;
+    this.weather = weather;
+    this.stream = world.stream('network');
+  }
+
+  /** The Network port of one process life. */
+  join(member: MemberId, incarnation: Incarnation, life: Life): SimNetwork {
+    const network = new SimNetwork(this, member, incarnation, life);
+    this.#networks.set(member, network);
+    return network;
+  }
+
+  isClogged(from: MemberId, to: MemberId): boolean {
+    return (this.#clogs.get(`${from}>${to}`) ?? 0) > 0;
+  }
+
+  /** Nothing of `from` arrives at `to` until as many calls of `unclog`. */
+  clog(from: MemberId, to: MemberId): void {
+    const key = `${from}>${to}`;
+    this.#clogs.set(key, (this.#clogs.get(key) ?? 0) + 1);
+    const link = this.#links.get(pairOf(from, to));
+    // Keep-alives of either side notice after a while.
+    this.world.after(this.stream.between(500_000, 8_000_000), undefined, 'notice', () => {
+      if (link !== undefined && this.isClogged(from, to)) this.#break(link);
+    });
+  }
+
+  unclog(from: MemberId, to: MemberId): void {
+    const key = `${from}>${to}`;
+    this.#clogs.set(key, Math.max(0, (this.#clogs.get(key) ?? 0) - 1));
+    if (this.isClogged(from, to)) return;
+    const link = this.#links.get(pairOf(from, to));
+    const end = link?.ends.find(({ network }) => network.member === from);
+    if (link !== undefined && end !== undefined) {
+      const { held } = end.lane;
+      end.lane.held = [];
+      for (const { frame, channel } of held) this.#travel(link, end, frame, channel);
+    }
+    this.dial(from, to);
+  }
+
+  unclogAll(): void {
+    for (const key of [...this.#clogs.keys()]) {
+      const [from, to] = key.split('>').map(Number) as [number, number];
+      this.#clogs.set(key, 1);
+      this.unclog(from, to);
+    }
+  }
+
+  /** Resets the connection between two members, if there is one. */
+  reset(a: MemberId, b: MemberId): void {
+    const link = this.#links.get(pairOf(a, b));
+    if (link !== undefined) this.#break(link);
+  }
+
+  /** Tries to make the link of a pair after a while; given up silently when it cannot be. */
+  dial(a: MemberId, b: MemberId): void {
+    this.world.after(this.stream.between(1_000, 250_000), undefined, 'dial', () => {
+      this.#connect(a, b);
+    });
+  }
+
+  /** A process is gone: the other ends find out sooner or later, new links may come before. */
+  gone(network: SimNetwork): void {
+    if (this.#networks.get(network.member) === network) this.#networks.delete(network.member);
+    for (const link of this.#links.values()) {
+      if (link.ends.some((end) => end.network === network)) this.#break(link);
+    }
+  }
+
+  send(network: SimNetwork, to: MemberId, frame: Uint8Array, channel: Channel): boolean {
+    const link = this.#links.get(pairOf(network.member, to));
+    const end = link?.ends.find((each) => each.network === network);
+    if (link === undefined || end?.state !== 'up') return false;
+    if (end.lane.unsent[channel] + frame.length > UNSENT_BYTES_MAX) return false;
+    end.lane.unsent[channel] += frame.length;
+    if (this.isClogged(network.member, to)) end.lane.held.push({ frame, channel });
+    else this.#travel(link, end, frame, channel);
+    return true;
+  }
+
+  unsent(network: SimNetwork, to: MemberId, channel: Channel): number {
+    const link = this.#links.get(pairOf(network.member, to));
+    return link?.ends.find((each) => each.network === network)?.lane.unsent[channel] ?? 0;
+  }
+
+  #travel(link: Link, from: End, frame: Uint8Array, channel: Channel): void {
+    const { world } = this;
+    const arrivalUs = Math.max(from.lane.lastUs[channel] + 1, world.nowUs + this.#delayUs());
+    from.lane.lastUs[channel] = arrivalUs;
+    const to = link.ends[0] === from ? link.ends[1] : link.ends[0];
+    world.at(arrivalUs, to.network.life, channel, () => {
+      from.lane.unsent[channel] -= frame.length;
+      if (to.state !== 'up' || (link.broken && link.drops)) return;
+      to.network.handler?.frame(infoOf(link, from), frame, channel);
+    });
+  }
+
+  #delayUs(): number {
+    const { stream, weather } = this;
+    const tail = stream.chance(weather.tailShare);
+    return 50 + stream.exponential(tail ? weather.tailUs : weather.meanUs);
+  }
+
+  #connect(a: MemberId, b: MemberId): void {
+    const [one, two] = [this.#networks.get(a), this.#networks.get(b)];
+    if (one === undefined || two === undefined || !one.wants(b) || !two.wants(a)) return;
+    if (this.isClogged(a, b) || this.isClogged(b, a)) return;
+    const key = pairOf(a, b);
+    const former = this.#links.get(key);
+    if (former !== undefined && !former.broken) return;
+    const ends: [End, End] = [
+      { network: one, lane: new Lane(), state: 'rising' },
+      { network: two, lane: new Lane(), state: 'rising' },
+    ];
+    const link: Link = { id: ++this.#count, ends, broken: false, drops: this.stream.chance(0.5) };
+    this.#links.set(key, link);
+    for (const [at, end] of ends.entries()) {
+      const other = ends[1 - at]!;
+      const upUs = this.world.nowUs + this.#delayUs();
+      other.lane.lastUs.control = upUs;
+      other.lane.lastUs.bulk = upUs;
+      this.world.at(upUs, end.network.life, 'link-up', () => {
+        // A link that broke while it rose was never seen here.
+        if (end.state !== 'rising') return;
+        if (former !== undefined) this.#down(former, end.network);
+        end.state = 'up';
+        end.network.handler?.linkUp(infoOf(link, other));
+      });
+    }
+  }
+
+  #break(link: Link): void {
+    if (link.broken) return;
+    link.broken = true;
+    const [one, two] = link.ends;
+    for (const { network } of link.ends) {
+      const detectUs = this.stream.chance(0.8) ? 20_000 : 3_000_000;
+      this.world.after(this.stream.between(10, detectUs), network.life, 'link-down', () => {
+        this.#down(link, network);
+      });
+    }
+    this.dial(one.network.member, two.network.member);
+  }
+
+  #down(link: Link, network: SimNetwork): void {
+    const end = link.ends.find((each) => each.network === network);
+    if (end === undefined || end.state === 'down') return;
+    const wasUp = end.state === 'up';
+    end.state = 'down';
+    const other = link.ends[0] === end ? link.ends[1] : link.ends[0];
+    if (wasUp) network.handler?.linkDown(infoOf(link, other));
+  }
+}
+
+function pairOf(a: MemberId, b: MemberId): string {
+  return a < b ? `${a}-${b}` : `${b}-${a}`;
+}
+
+function infoOf(link: Link, other: End): LinkInfo {
+  return {
+    member: other.network.member,
+    incarnation: other.network.incarnation,
+    link: link.id,
+  };
+}
+
+/** One process's end of the wires. */
+export class SimNetwork implements Network {
+  readonly member: MemberId;
+  readonly incarnation: Incarnation;
+  readonly life: Life;
+  handler: NetworkHandler | undefined;
+  readonly #wires: Wires;
+  #peers = new Set<MemberId>();
+
+  constructor(wires: Wires, member: MemberId, incarnation: Incarnation, life: Life) {
+    this.#wires = wires;
+    this.member = member;
+    this.incarnation = incarnation;
+    this.life = life;
+  }
+
+  wants(peer: MemberId): boolean {
+    return this.life.alive && this.handler !== undefined && this.#peers.has(peer);
+  }
+
+  start(handler: NetworkHandler): void {
+    this.handler = handler;
+    for (const peer of this.#peers) this.#wires.dial(this.member, peer);
+  }
+
+  setPeers(peers: readonly PeerAddress[]): void {
+    this.#peers = new Set(peers.map(({ id }) => id));
+    if (this.handler === undefined) return;
+    for (const peer of this.#peers) this.#wires.dial(this.member, peer);
+  }
+
+  send(to: MemberId, frame: Uint8Array, channel: Channel = 'control'): boolean {
+    if (!this.life.alive) return false;
+    return this.#wires.send(this, to, frame, channel);
+  }
+
+  unsentBytes(to: MemberId, channel: Channel = 'control'): number {
+    return this.#wires.unsent(this, to, channel);
+  }
+
+  close(done: () => void): void {
+    this.handler = undefined;
+    this.#wires.gone(this);
+    this.#wires.world.after(10, this.life, 'post', done);
+  }
+}

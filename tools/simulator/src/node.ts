@@ -1,0 +1,248 @@
+import { etcdExtension } from '@lockstep/adapter-etcd';
+import { redisExtension } from '@lockstep/adapter-redis';
+import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
+import type { FileError, FileSystem } from '@lockstep/model';
+import { type MemberReplica, openReplica, type ReplicaOptions } from '@lockstep/replica';
+import {
+  createStateMachine,
+  encodeCheckHash,
+  encodeHello,
+  FEATURE_LEVEL,
+  type ImageSink,
+  type StateMachine,
+} from '@lockstep/state-machine';
+import { DataDirectory, openWal } from '@lockstep/storage';
+import { type NodeClock, schedulerOf } from './clock.ts';
+import type { Defects } from './defects.ts';
+import { SimDisk } from './disk.ts';
+import type { SimNetwork, Wires } from './network.ts';
+import type { Observer } from './observer.ts';
+import type { Settings } from './settings.ts';
+import type { Life, World } from './world.ts';
+
+const CLUSTER = '00000000000000cc';
+const EXTENSIONS = [etcdExtension, zookeeperExtension, redisExtension];
+
+/** What the nodes of one cluster share. */
+export interface Cluster {
+  readonly world: World;
+  readonly wires: Wires;
+  readonly settings: Settings;
+  readonly observer: Observer;
+  readonly defects: Defects;
+}
+
+/** A state machine of the composition that production uses, over any image. */
+export function makeStateMachine(image: ImageSink, settings: Settings): StateMachine {
+  const ids = Array.from({ length: settings.members }, (_, at) => at + 1);
+  return createStateMachine({
+    extensions: EXTENSIONS,
+    image,
+    bootstrap: {
+      clusterId: 0xccn,
+      members: ids.map((id) => ({
+        id,
+        name: `n${id}`,
+        etcdId: BigInt(id),
+        peerAddress: `n${id}:2380`,
+      })),
+      options: {},
+      electionTimeoutMs: settings.electionMs,
+    },
+  });
+}
+
+/** One machine of the cluster and the member that runs on it, if it runs. */
+export class SimNode {
+  readonly id: number;
+  readonly disk: SimDisk;
+  readonly clock: NodeClock;
+  /** The present process life, or the last one. */
+  life: Life;
+  /** Present once it has opened, until its life ends. */
+  replica: MemberReplica | undefined;
+  /** A fault was injected that a member answers by stopping itself. */
+  mayStop = false;
+  /** It stopped itself. */
+  stopped: string | undefined;
+  starts = 0;
+  #atEnd: (() => void)[] = [];
+  readonly #cluster: Cluster;
+  #network: SimNetwork | undefined;
+
+  constructor(id: number, cluster: Cluster, clock: NodeClock) {
+    this.id = id;
+    this.clock = clock;
+    this.#cluster = cluster;
+    this.life = { node: id, alive: false, pausedUntilUs: 0 };
+    const speed = { meanUs: cluster.settings.diskMeanUs, slowUntilUs: 0 };
+    this.disk = new SimDisk(cluster.world, id, speed, { crash: () => this.crash(true) });
+  }
+
+  get isUp(): boolean {
+    return this.life.alive && this.replica !== undefined && this.stopped === undefined;
+  }
+
+  /** Calls back when the present life is over. */
+  onEnd(callback: () => void): void {
+    this.#atEnd.push(callback);
+  }
+
+  /** The process ends at once; with `power` the machine goes too and unsynced writes are lost. */
+  crash(power: boolean): void {
+    if (!this.life.alive) return;
+    const { world, wires, observer } = this.#cluster;
+    world.trace(() => `n${this.id} ${power ? 'loses power' : 'is killed'}`);
+    world.note(`crash ${this.id} ${power}`);
+    this.life.alive = false;
+    if (this.#network !== undefined) wires.gone(this.#network);
+    this.#network = undefined;
+    this.replica = undefined;
+    if (power) this.disk.powerLoss();
+    else this.disk.kill();
+    observer.ended(this);
+    const callbacks = this.#atEnd;
+    this.#atEnd = [];
+    for (const callback of callbacks) callback();
+  }
+
+  pause(us: number): void {
+    if (!this.life.alive) return;
+    const { world } = this.#cluster;
+    this.life.pausedUntilUs = Math.max(this.life.pausedUntilUs, world.nowUs + us);
+  }
+
+  /** A new process life on the disk as it is. */
+  start(): void {
+    if (this.life.alive) return;
+    const { world, defects } = this.#cluster;
+    this.starts += 1;
+    this.stopped = undefined;
+    this.mayStop = false;
+    const life: Life = { node: this.id, alive: true, pausedUntilUs: 0 };
+    this.life = life;
+    this.disk.serve(life);
+    world.trace(() => `n${this.id} starts`);
+    const mounted = this.disk.files.mount();
+    const files = defects.files?.(mounted, this.id) ?? mounted;
+    this.#openDirectory(life, files);
+  }
+
+  #openDirectory(life: Life, files: FileSystem): void {
+    const identity = { uuid: `directory-${this.id}`, name: `n${this.id}` };
+    DataDirectory.open(files, (error, directory) => {
+      if (error === undefined) this.#takeIncarnation(life, files, directory);
+      else if (error.code !== 'ENOENT') this.#refused(life, error);
+      else {
+        const owner = { ...identity, member: this.id, cluster: CLUSTER };
+        DataDirectory.create(files, owner, (failed, created) => {
+          if (failed !== undefined) this.#refused(life, failed);
+          else this.#takeIncarnation(life, files, created);
+        });
+      }
+    });
+  }
+
+  #takeIncarnation(life: Life, files: FileSystem, directory: DataDirectory): void {
+    directory.nextIncarnation((error, incarnation) => {
+      if (error !== undefined) {
+        this.#refused(life, error);
+        return;
+      }
+      const network = this.#cluster.wires.join(this.id, incarnation, life);
+      this.#network = network;
+      const options = this.#options(life, files, directory, network, incarnation);
+      openReplica(options, (failed, replica) => {
+        if (!life.alive) return;
+        if (failed !== undefined) this.#refused(life, failed);
+        else this.#opened(replica);
+      });
+    });
+  }
+
+  #opened(replica: MemberReplica): void {
+    const { observer, defects } = this.#cluster;
+    this.replica = defects.replica?.(replica, this.id) ?? replica;
+    observer.opened(this, this.replica);
+  }
+
+  #refused(life: Life, error: Error | FileError): void {
+    if (life.alive) this.#stop(`does not start: ${error.message}`);
+  }
+
+  #stop(reason: string): void {
+    const { world } = this.#cluster;
+    world.trace(() => `n${this.id} stops: ${reason}`);
+    this.stopped = reason;
+    if (!this.mayStop) world.fail('NoMemberStops', `member ${this.id} ${reason}`);
+  }
+
+  #options(
+    life: Life,
+    files: FileSystem,
+    directory: DataDirectory,
+    network: SimNetwork,
+    incarnation: number,
+  ): ReplicaOptions {
+    const { world, settings, observer, defects } = this.#cluster;
+    const clock = this.clock.clockOf(life);
+    const scheduler = schedulerOf(world, life);
+    const voters = Array.from({ length: settings.members }, (_, at) => at + 1);
+    const { segmentBytes, logCacheBytes } = settings;
+    const wal = openWal(files, {
+      scheduler,
+      clock,
+      segmentBytes,
+      firstSegmentBytes: Math.min(segmentBytes, 4096),
+      cacheBytesMax: logCacheBytes,
+    });
+    return {
+      identity: { cluster: CLUSTER, member: this.id },
+      incarnation,
+      bootstrap: { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
+      peers: voters.map((id) => ({ id, address: `n${id}:2380` })),
+      clock,
+      scheduler,
+      random: world.stream(`member:${this.id}:${this.starts}`),
+      network: defects.network?.(network, this.id) ?? network,
+      openLog: observer.log(this, life, defects.log?.(wal, this.id) ?? wal),
+      images: this.disk.images.mount(),
+      directory: {
+        get image() {
+          return directory.image;
+        },
+        nextIncarnation: (done) => directory.nextIncarnation(done),
+        switchImage: (name, done) => directory.setImage(name, done),
+      },
+      createStateMachine: (image) => {
+        const make = (sink: ImageSink) => {
+          const machine = makeStateMachine(sink, settings);
+          return defects.machine?.(machine, this.id) ?? machine;
+        };
+        return observer.machine(this, life, image, make);
+      },
+      hello: (number) =>
+        encodeHello({
+          member: this.id,
+          incarnation: number,
+          name: `n${this.id}`,
+          version: '0.1.0',
+          featureLevel: FEATURE_LEVEL,
+          dataDirectory: `directory-${this.id}`,
+          addresses: {},
+        }),
+      hashCheck: encodeCheckHash,
+      heartbeatMs: settings.heartbeatMs,
+      electionMs: settings.electionMs,
+      requestTimeoutMs: settings.requestTimeoutMs,
+      tuning: settings.tuning,
+      onFatal: (error) => {
+        if (life.alive) this.#stop(error.stack ?? error.message);
+      },
+      log: (text) => world.trace(() => `n${this.id} says: ${text}`),
+      mark: (name) => {
+        if (life.alive) observer.mark(this, name);
+      },
+    };
+  }
+}

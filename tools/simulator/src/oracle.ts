@@ -1,0 +1,89 @@
+import type { MemberReplica } from '@lockstep/replica';
+import type { ImageSink, StateMachine } from '@lockstep/state-machine';
+import type { OpenLog } from '@lockstep/storage';
+import { CLOCK_RATE_MAX } from './clock.ts';
+import { Commands } from './invariants/commands.ts';
+import { History } from './invariants/history.ts';
+import { Logs } from './invariants/logs.ts';
+import { MachineWatch } from './invariants/machines.ts';
+import { Streams } from './invariants/streams.ts';
+import { Tokens } from './invariants/tokens.ts';
+import type { SimNode } from './node.ts';
+import type { Observer } from './observer.ts';
+import type { Settings } from './settings.ts';
+import type { Life, World } from './world.ts';
+
+/** All invariants of one run, fed by the nodes as they go. */
+export class Oracle implements Observer {
+  readonly history: History;
+  readonly logs: Logs;
+  readonly commands: Commands;
+  readonly tokens: Tokens;
+  readonly streams: Streams;
+  /** How often each place of interest was reached. */
+  readonly marks = new Map<string, number>();
+  /** Called when a node's member is open, and when its life is over. */
+  readonly openings: ((node: SimNode, replica: MemberReplica) => void)[] = [];
+  readonly #world: World;
+  readonly #settings: Settings;
+  readonly #stream;
+
+  constructor(world: World, settings: Settings) {
+    this.#world = world;
+    this.#settings = settings;
+    this.#stream = world.stream('twins');
+    this.history = new History(world);
+    this.logs = new Logs(world, this.history, settings.members, CLOCK_RATE_MAX);
+    this.commands = new Commands(world, this.history);
+    this.tokens = new Tokens(world, this.history);
+    this.streams = new Streams(world, this.history);
+  }
+
+  log(node: SimNode, life: Life, open: OpenLog): OpenLog {
+    return this.logs.watch(node, life, (identity, bootstrap, handlers, done) =>
+      open(identity, bootstrap, handlers, (error, log, state) => {
+        if (error === undefined) this.count(`log opened ${state.health}`);
+        done(error, log, state);
+      }),
+    );
+  }
+
+  machine(
+    node: SimNode,
+    life: Life,
+    image: ImageSink,
+    make: (image: ImageSink) => StateMachine,
+  ): StateMachine {
+    const options = {
+      world: this.#world,
+      settings: this.#settings,
+      history: this.history,
+      streams: this.streams,
+      stream: this.#stream,
+    };
+    const watch = new MachineWatch(options, node, life);
+    return watch.attach(make(watch.sink(image)));
+  }
+
+  opened(node: SimNode, replica: MemberReplica): void {
+    this.streams.opened(node, replica);
+    for (const opening of this.openings) opening(node, replica);
+  }
+
+  ended(node: SimNode): void {
+    this.streams.ended(node);
+    this.commands.ended(node);
+  }
+
+  mark(node: SimNode, name: string): void {
+    this.count(name);
+    this.#world.trace(() => `n${node.id} mark: ${name}`);
+    if (name !== 'became leader' || node.replica === undefined) return;
+    const { term, role } = node.replica.status();
+    if (role === 'leader') this.logs.leads(node, term);
+  }
+
+  count(name: string): void {
+    this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,174 @@
+import { ProcedureId, writePut } from '@lockstep/adapter-etcd';
+import { BinaryWriter, writeCommandHead } from '@lockstep/model';
+import { NodeClock } from './clock.ts';
+import type { Defects } from './defects.ts';
+import { drawFaults, Nemesis } from './nemesis.ts';
+import { Wires } from './network.ts';
+import { type Cluster, SimNode } from './node.ts';
+import { Oracle } from './oracle.ts';
+import { drawSettings, type Settings } from './settings.ts';
+import { type Violation, World } from './world.ts';
+import { Workload } from './workload/workload.ts';
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly trace?: (line: string) => void;
+  readonly defects?: Defects;
+  /** Changes what the seed draws, for tests. */
+  readonly adjust?: (settings: Settings) => Settings;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  readonly digest: number;
+  readonly events: number;
+  readonly virtualMs: number;
+  /** What happened how often. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** Virtual time in which a healed cluster must come to rest. */
+const LIVENESS_MS = 60_000;
+
+/** One seed, from a fresh cluster over its faults to the healed end. */
+export function runSeed(options: RunOptions): RunResult {
+  const run = new Run(options);
+  run.faults();
+  run.liveness();
+  return run.result();
+}
+
+class Run {
+  readonly #world: World;
+  readonly #oracle: Oracle;
+  readonly #nodes: SimNode[] = [];
+  readonly #nemesis: Nemesis;
+  readonly #workload: Workload;
+  readonly #settings: Settings;
+
+  constructor({ seed, trace, defects = {}, adjust }: RunOptions) {
+    const world = new World(seed, trace);
+    const drawn = drawSettings(world);
+    const settings = adjust?.(drawn) ?? drawn;
+    const oracle = new Oracle(world, settings);
+    const wires = new Wires(world, { ...settings.weather });
+    const cluster: Cluster = { world, wires, settings, observer: oracle, defects };
+    const clocks = world.stream('clocks');
+    for (let id = 1; id <= settings.members; id++) {
+      const rate = settings.clockRates[id - 1]!;
+      const [origin, offset] = [clocks.between(0, 1e6), clocks.between(-5000, 5000)];
+      this.#nodes.push(new SimNode(id, cluster, new NodeClock(world, rate, origin, offset)));
+    }
+    this.#world = world;
+    this.#oracle = oracle;
+    this.#settings = settings;
+    this.#nemesis = new Nemesis(world, wires, this.#nodes);
+    this.#workload = new Workload(world, oracle, this.#nodes, settings);
+    this.#nemesis.plan(drawFaults(world, settings));
+  }
+
+  faults(): void {
+    for (const node of this.#nodes) node.start();
+    this.#workload.start();
+    this.#world.run(this.#settings.faultsMs * 1000);
+  }
+
+  /** Heals everything; then the cluster must come to rest, whole and equal (reference §4.6). */
+  liveness(): void {
+    const world = this.#world;
+    if (world.violation !== undefined) return;
+    world.trace(() => 'everything heals');
+    this.#nemesis.heal();
+    this.#workload.stop();
+    const endUs = world.nowUs + LIVENESS_MS * 1000;
+    let written = 0;
+    for (const node of this.#nodes) this.#writeUntilDone(node, endUs, () => written++);
+    world.run(endUs, () => written === this.#nodes.length && this.#atRest());
+    if (world.violation !== undefined) return;
+    if (written < this.#nodes.length || !this.#atRest()) {
+      world.fail('Progress', this.#whyNot(written));
+      return;
+    }
+    this.#checkEnd();
+  }
+
+  result(): RunResult {
+    const { violation, digest, events, nowMs, seed } = this.#world;
+    const { commands, streams, tokens, logs, history, marks } = this.#oracle;
+    const counts = new Map(marks);
+    counts.set('acknowledged', commands.acknowledged);
+    counts.set('failed', commands.refused);
+    counts.set('unknown outcome', commands.unknown);
+    counts.set('barriers', commands.barriers);
+    counts.set('terms', logs.elections);
+    counts.set('entries', history.lastIndex);
+    counts.set('grants', tokens.grants);
+    counts.set('leases expired', tokens.expiries);
+    counts.set('events skipped', streams.skips);
+    counts.set('starts', this.#nodes.reduce((sum, node) => sum + node.starts, 0));
+    return { seed, violation, digest, events, virtualMs: nowMs, counts };
+  }
+
+  /** A write that must get through, asked again when it fails. */
+  #writeUntilDone(node: SimNode, endUs: number, done: () => void): void {
+    const world = this.#world;
+    world.after(200_000, undefined, 'last-write', () => {
+      const { replica } = node;
+      if (world.nowUs > endUs) return;
+      if (!node.isUp || replica === undefined) {
+        this.#writeUntilDone(node, endUs, done);
+        return;
+      }
+      const writer = writeCommandHead(new BinaryWriter(64), ProcedureId.Put, 1);
+      const [key, value] = [Buffer.from(`last-${node.id}`), Buffer.from('x')];
+      const flags = { prevKv: false, ignoreValue: false, ignoreLease: false };
+      writePut(writer, { key, value, lease: 0n, ...flags });
+      this.#oracle.commands.submit(node, replica, writer.take(), (outcome) => {
+        if (outcome?.kind !== 'done') this.#writeUntilDone(node, endUs, done);
+        else this.#oracle.commands.barrier(node, replica, done, () => {});
+      });
+    });
+  }
+
+  #atRest(): boolean {
+    const { commands, history } = this.#oracle;
+    if (commands.waiting > 0 || this.#workload.busy > 0) return false;
+    const statuses = this.#nodes.map((node) => (node.isUp ? node.replica?.status() : undefined));
+    const leaders = statuses.filter((status) => status?.role === 'leader');
+    const leader = leaders[0];
+    if (leaders.length !== 1 || leader === undefined) return false;
+    return statuses.every(
+      (status) =>
+        status?.appliedIndex === history.lastIndex &&
+        status.commitIndex === leader.lastIndex &&
+        status.leader === leader.member &&
+        status.health === 'ok',
+    );
+  }
+
+  #checkEnd(): void {
+    const { history, commands } = this.#oracle;
+    const hashes = this.#nodes.map((node) => node.replica?.state.stateHash());
+    if (hashes.some((hash) => hash !== history.hashAt(history.lastIndex))) {
+      this.#world.fail('StateHash', `at the end: ${hashes.join(' ')}`);
+    }
+    commands.checkKept(history.lastIndex);
+  }
+
+  #whyNot(written: number): string {
+    const { commands, history } = this.#oracle;
+    const open = `${commands.waiting} commands and ${this.#workload.busy} clients wait`;
+    const members = this.#nodes.map((node) => {
+      const status = node.replica?.status();
+      if (status === undefined) return `n${node.id} is not open (${node.stopped ?? 'starting'})`;
+      const { role, term, leader, lastIndex, commitIndex, appliedIndex, health } = status;
+      const place = `last ${lastIndex} commit ${commitIndex} applied ${appliedIndex}`;
+      const stopped = node.stopped === undefined ? '' : ` stopped: ${node.stopped}`;
+      const contact = node.replica?.inContact === true ? 'in contact' : 'no contact';
+      return `n${node.id} ${role} of ${leader} term ${term} ${place} ${health} ${contact}${stopped}`;
+    });
+    const last = `history ends at ${history.lastIndex}`;
+    return `not at rest: ${written} last writes, ${open}, ${last}; ${members.join('; ')}`;
+  }
+}
