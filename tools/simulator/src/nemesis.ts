@@ -1,8 +1,8 @@
+import { CLOCK_RATE_MAX, CLOCK_RATE_MIN } from './clock.ts';
 import type { Wires } from './network.ts';
 import type { SimNode } from './node.ts';
-import type { Settings } from './settings.ts';
-import { CLOCK_RATE_MAX, CLOCK_RATE_MIN } from './clock.ts';
 import type { Stream } from './seed.ts';
+import type { Settings } from './settings.ts';
 import type { World } from './world.ts';
 
 /** Every kind of fault, and how often it comes relative to the others. */
@@ -77,9 +77,11 @@ export class Nemesis {
   readonly #world: World;
   readonly #wires: Wires;
   readonly #nodes: readonly SimNode[];
+  readonly #meanUs: number;
   #over = false;
 
   constructor(world: World, wires: Wires, nodes: readonly SimNode[]) {
+    this.#meanUs = wires.weather.meanUs;
     this.#world = world;
     this.#wires = wires;
     this.#nodes = nodes;
@@ -92,6 +94,7 @@ export class Nemesis {
   /** Ends all faults: everything heals and every machine runs. */
   heal(): void {
     this.#over = true;
+    this.#wires.weather.meanUs = this.#meanUs;
     this.#wires.unclogAll();
     for (const node of this.#nodes) {
       node.life.pausedUntilUs = 0;
@@ -175,14 +178,12 @@ export class Nemesis {
       case 'transfer':
         if (node.isUp) node.replica?.transferLeadership(undefined, () => {});
         return;
-      case 'storm': {
-        const { meanUs } = weather;
+      case 'storm':
         weather.meanUs = 100_000 * amount + 1000;
         this.#later(forMs, () => {
-          weather.meanUs = meanUs;
+          weather.meanUs = this.#meanUs;
         });
         return;
-      }
       default:
         return;
     }

@@ -7,8 +7,8 @@ import { Wires } from './network.ts';
 import { type Cluster, SimNode } from './node.ts';
 import { Oracle } from './oracle.ts';
 import { drawSettings, type Settings } from './settings.ts';
-import { type Violation, World } from './world.ts';
 import { Workload } from './workload/workload.ts';
+import { type Violation, World } from './world.ts';
 
 export interface RunOptions {
   readonly seed: number;
@@ -106,7 +106,10 @@ class Run {
     counts.set('grants', tokens.grants);
     counts.set('leases expired', tokens.expiries);
     counts.set('events skipped', streams.skips);
-    counts.set('starts', this.#nodes.reduce((sum, node) => sum + node.starts, 0));
+    counts.set(
+      'starts',
+      this.#nodes.reduce((sum, node) => sum + node.starts, 0),
+    );
     return { seed, violation, digest, events, virtualMs: nowMs, counts };
   }
 
@@ -125,8 +128,9 @@ class Run {
       const flags = { prevKv: false, ignoreValue: false, ignoreLease: false };
       writePut(writer, { key, value, lease: 0n, ...flags });
       this.#oracle.commands.submit(node, replica, writer.take(), (outcome) => {
-        if (outcome?.kind !== 'done') this.#writeUntilDone(node, endUs, done);
-        else this.#oracle.commands.barrier(node, replica, done, () => {});
+        const again = (): void => this.#writeUntilDone(node, endUs, done);
+        if (outcome?.kind !== 'done') again();
+        else this.#oracle.commands.barrier(node, replica, done, again);
       });
     });
   }
@@ -162,11 +166,15 @@ class Run {
     const members = this.#nodes.map((node) => {
       const status = node.replica?.status();
       if (status === undefined) return `n${node.id} is not open (${node.stopped ?? 'starting'})`;
-      const { role, term, leader, lastIndex, commitIndex, appliedIndex, health } = status;
+      const { role, term, leader, lastIndex, commitIndex, appliedIndex, health, peers } = status;
       const place = `last ${lastIndex} commit ${commitIndex} applied ${appliedIndex}`;
       const stopped = node.stopped === undefined ? '' : ` stopped: ${node.stopped}`;
       const contact = node.replica?.inContact === true ? 'in contact' : 'no contact';
-      return `n${node.id} ${role} of ${leader} term ${term} ${place} ${health} ${contact}${stopped}`;
+      const links = peers.map(({ id, state, match, connected }) =>
+        connected ? `n${id} ${state} ${match}` : `n${id} not linked`,
+      );
+      const state = `${role} of ${leader} term ${term} ${place} ${health} ${contact}`;
+      return `n${node.id} ${state} (${links.join(', ')})${stopped}`;
     });
     const last = `history ends at ${history.lastIndex}`;
     return `not at rest: ${written} last writes, ${open}, ${last}; ${members.join('; ')}`;

@@ -8,9 +8,9 @@ export interface Life {
   pausedUntilUs: number;
 }
 
-/** An event that may still be cancelled. */
+/** An event that may still be cancelled; a pause of its owner moves it. */
 export interface Scheduled {
-  readonly atUs: number;
+  atUs: number;
   readonly order: number;
   readonly owner: Life | undefined;
   readonly kind: string;
@@ -90,7 +90,8 @@ export class World {
       const { owner, run } = event;
       if (run === undefined || owner?.alive === false) continue;
       if (owner !== undefined && owner.pausedUntilUs > event.atUs) {
-        this.#push({ ...event, atUs: owner.pausedUntilUs, run });
+        event.atUs = owner.pausedUntilUs;
+        this.#push(event);
         continue;
       }
       this.nowUs = event.atUs;

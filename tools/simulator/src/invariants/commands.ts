@@ -83,12 +83,7 @@ export class Commands {
     return sequence;
   }
 
-  barrier(
-    node: SimNode,
-    replica: MemberReplica,
-    reached: (() => void) | undefined,
-    ended: () => void,
-  ): void {
+  barrier(node: SimNode, replica: MemberReplica, reached: () => void, failed: () => void): void {
     const { life } = node;
     const floor = this.#ackedIndex;
     let settled = false;
@@ -112,11 +107,10 @@ export class Commands {
           const what = `at index ${appliedIndex}, acknowledged was ${floor}`;
           this.#world.fail('LinearizableRead', `a barrier of member ${node.id} is reached ${what}`);
         }
-        reached?.();
-        ended();
+        reached();
       },
       failed: () => {
-        if (settle()) ended();
+        if (settle()) failed();
       },
     });
   }

@@ -78,8 +78,7 @@ export class ReloadedTwin {
 /** Notes what a machine reports, in a form that can be compared. */
 export function recorder(said: string[], next?: ApplySink): ApplySink {
   return {
-    wanted: (origin, incarnation, sequence) =>
-      next?.wanted(origin, incarnation, sequence) ?? false,
+    wanted: (origin, incarnation, sequence) => next?.wanted(origin, incarnation, sequence) ?? false,
     transaction(transaction) {
       said.push(`transaction ${digestOf(transaction)}`);
       next?.transaction(transaction);

@@ -1,4 +1,4 @@
-import { LeaseKind, type LeaseHandle, type Revision, type Token } from '@lockstep/model';
+import { type LeaseHandle, LeaseKind, type Revision, type Token } from '@lockstep/model';
 import type { AppliedTransaction, ChangeEvent } from '@lockstep/state-machine';
 import { CLOCK_RATE_MAX } from '../clock.ts';
 import type { World } from '../world.ts';

@@ -56,7 +56,8 @@ export class EtcdClient extends Client {
 
   #read(replica: MemberReplica): void {
     const { oracle, node } = this.context;
-    oracle.commands.barrier(node, replica, undefined, () => this.done());
+    const done = (): void => this.done();
+    oracle.commands.barrier(node, replica, done, done);
   }
 
   #compareAndPut(replica: MemberReplica): void {

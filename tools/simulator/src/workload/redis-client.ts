@@ -71,7 +71,8 @@ export class RedisClient extends Client {
 
   #read(replica: MemberReplica): void {
     const { oracle, node } = this.context;
-    oracle.commands.barrier(node, replica, undefined, () => this.done());
+    const done = (): void => this.done();
+    oracle.commands.barrier(node, replica, done, done);
   }
 
   #transaction(replica: MemberReplica): void {
