@@ -99,6 +99,8 @@ export class Nemesis {
     for (const node of this.#nodes) {
       node.life.pausedUntilUs = 0;
       node.disk.disarm();
+      // An error that is still armed would strike later; with the process it is forgotten.
+      if (node.mayStop) node.crash(false);
       this.#revive(node);
     }
   }
