@@ -9,6 +9,7 @@ import type { Transaction } from '@lockstep/state-machine';
 import { type Acl, type Identity, OPEN_ACL, permits } from './acl.ts';
 import { ErrorCode } from './errors.ts';
 import { DOOR, type NodeChanged } from './events.ts';
+import { withAcl, withChildren, withData } from './node-changes.ts';
 import { EventType, Permission } from './opcodes.ts';
 import type {
   CheckOperation,
@@ -135,12 +136,7 @@ export class TreeChange {
     const node = this.#newNode(operation);
     const data = operation.data === null ? null : copyBytes(operation.data);
     this.#drafts.set(path, { node, reborn: true, data });
-    this.#change(parentAt, {
-      ...parent,
-      pzxid: this.#zxid,
-      creates: (parent.creates + 1) | 0,
-      children: parent.children + 1,
-    });
+    this.#change(parentAt, withChildren(parent, this.#zxid, 1, parent.children + 1));
     this.#event(EventType.Created, path, node.acl, parent.acl);
     return this.#result(node, path);
   }
@@ -184,8 +180,7 @@ export class TreeChange {
     const parent = this.#find(parentAt);
     invariant(parent !== undefined, () => `${path} has no parent`);
     this.#drafts.set(path, { node: undefined, reborn: true, data: undefined });
-    const children = parent.children - 1;
-    this.#change(parentAt, { ...parent, pzxid: this.#zxid, children });
+    this.#change(parentAt, withChildren(parent, this.#zxid, 0, parent.children - 1));
     this.#event(EventType.Deleted, path, node.acl, parent.acl);
   }
 
@@ -194,14 +189,8 @@ export class TreeChange {
     if (node === undefined) return fails(ErrorCode.NoNode);
     if (!this.#allowed(node.acl, Permission.Write)) return fails(ErrorCode.NoAuth);
     if (version !== -1 && version !== node.version) return fails(ErrorCode.BadVersion);
-    const changed: NodeValue = {
-      ...node,
-      mzxid: this.#zxid,
-      mtime: this.#tx.wall,
-      version: nextVersion(node.version),
-      dataBytes: data?.length ?? 0,
-      modifiedAt: node.mode === NodeMode.Ttl ? this.#tx.time : 0,
-    };
+    const { wall, time } = this.#tx;
+    const changed = withData(node, this.#zxid, data?.length ?? 0, wall, time);
     this.#change(path, changed);
     const draft = this.#drafts.get(path);
     if (draft !== undefined) draft.data = data === null ? null : copyBytes(data);
@@ -214,7 +203,7 @@ export class TreeChange {
     if (node === undefined) return fails(ErrorCode.NoNode);
     if (!this.#allowed(node.acl, Permission.Admin)) return fails(ErrorCode.NoAuth);
     if (version !== -1 && version !== node.aversion) return fails(ErrorCode.BadVersion);
-    const changed: NodeValue = { ...node, acl, aversion: nextVersion(node.aversion) };
+    const changed = withAcl(node, acl);
     this.#change(path, changed);
     return this.#result(changed);
   }
@@ -241,10 +230,4 @@ export class TreeChange {
     if (data !== undefined)
       tx.put(ZOOKEEPER_KEYSPACE, dataKey(path), { kind: 'data', bytes: data });
   }
-}
-
-/** Versions are int32 and skip -1, which means "any" to clients (ZOOKEEPER-4743). */
-function nextVersion(version: number): number {
-  const next = (version + 1) | 0;
-  return next === -1 ? 0 : next;
 }

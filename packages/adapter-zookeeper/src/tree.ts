@@ -128,28 +128,38 @@ function encodeNode(writer: BinaryWriter, node: NodeValue): void {
 }
 
 function decodeNode(reader: BinaryReader, mode: NodeMode): NodeValue {
-  const node = {
-    kind: 'node' as const,
-    mode,
-    czxid: reader.varint(),
-    mzxid: reader.varint(),
-    pzxid: reader.varint(),
-    ctime: reader.varint(),
-    mtime: reader.varint(),
-    version: reader.u32() | 0,
-    aversion: reader.u32() | 0,
-    creates: reader.u32() | 0,
-    children: reader.varint(),
-    dataBytes: reader.varint(),
-    acl: readAcl(reader),
-  };
+  const czxid = reader.varint();
+  const mzxid = reader.varint();
+  const pzxid = reader.varint();
+  const ctime = reader.varint();
+  const mtime = reader.varint();
+  const version = reader.u32() | 0;
+  const aversion = reader.u32() | 0;
+  const creates = reader.u32() | 0;
+  const children = reader.varint();
+  const dataBytes = reader.varint();
+  const acl = readAcl(reader);
   const owner = mode === NodeMode.Ephemeral ? reader.i64() : 0n;
-  const ttl = mode === NodeMode.Ttl;
+  const ttlMs = mode === NodeMode.Ttl ? reader.varint() : 0;
+  const modifiedAt = mode === NodeMode.Ttl ? reader.f64() : 0;
+  // All literals of a node name its fields in this order, so that they share one hidden class.
   return {
-    ...node,
+    kind: 'node',
+    mode,
+    czxid,
+    mzxid,
+    pzxid,
+    ctime,
+    mtime,
+    version,
+    aversion,
+    creates,
+    children,
+    dataBytes,
     owner,
-    ttlMs: ttl ? reader.varint() : 0,
-    modifiedAt: ttl ? reader.f64() : 0,
+    acl,
+    ttlMs,
+    modifiedAt,
   };
 }
 
