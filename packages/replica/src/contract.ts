@@ -63,7 +63,7 @@ export interface Replica {
   /** False until local replay is done; then local (serializable) reads may be answered. */
   readonly serving: boolean;
 
-  /** Hands leadership over, to `target` or the most caught-up voter; done when it moved or failed. */
+  /** Hands leadership to `target` or the most caught-up voter; done when it moved or failed. */
   transferLeadership(
     target: MemberId | undefined,
     done: (error: LockstepError | undefined) => void,

@@ -74,6 +74,7 @@ export class Loop implements NetworkHandler {
   readonly #gatherer: Gatherer;
   readonly #duties: LeaderDuties;
   readonly #links = new Map<MemberId, LinkInfo>();
+  #handedOverMs = Number.NEGATIVE_INFINITY;
   #posted = false;
   #tickDue = false;
   #tickTimer: Timer | undefined;
@@ -351,7 +352,9 @@ export class Loop implements NetworkHandler {
   }
 
   #handOver(reason: string): void {
-    if (this.raft.status().transferTarget !== NO_MEMBER) return;
+    // Once per election timeout: there may be nobody to hand over to.
+    if (this.nowMs - this.#handedOverMs < this.settings.electionMs) return;
+    this.#handedOverMs = this.nowMs;
     this.options.mark?.('hand-over');
     this.options.log?.(`leadership is handed over: ${reason}`);
     this.transfers.begin(undefined, this.nowMs + this.settings.electionMs, () => {});

@@ -228,6 +228,19 @@ describe('a cluster of three', () => {
     expect(world.leader).toBe(follower);
   });
 
+  it('hands leadership over when the disk of the leader hangs', () => {
+    const world = new World({ wal: true });
+    const leader = world.elect();
+    leader.write('before');
+    world.time.until('it is applied', () => world.members.every((m) => m.has('before')));
+    leader.diskDelayMs = Number.POSITIVE_INFINITY;
+    const other = world.followers()[0]!;
+    other.write('goes on');
+    world.time.until('another one leads', () => world.leader !== leader, 5000);
+    expect(leader.marks).toContain('hand-over');
+    world.time.until('work goes on', () => other.has('goes on'));
+  });
+
   it('carries gossip of a door to the other members', () => {
     const world = new World();
     world.elect();
