@@ -1,6 +1,6 @@
 import { LockstepError } from '@lockstep/model';
 
-/** What kind of text an option takes; each has one parser and one line that says what it accepts. */
+/** What kind of text an option takes; each has one parser and a line on what it accepts. */
 export type Value =
   | { readonly kind: 'text' }
   | { readonly kind: 'name' }

@@ -1,6 +1,6 @@
 import type { Value } from './option-value.ts';
 
-/** One setting of `lockstep serve`. Flags, `LOCKSTEP_*` variables, YAML keys and help come from it. */
+/** One setting of `serve`. Flags, `LOCKSTEP_*` variables, YAML keys and help come from it. */
 export interface Option {
   /** Flag without dashes; also the YAML key. */
   readonly name: string;

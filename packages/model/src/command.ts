@@ -10,7 +10,7 @@ export const ProcedureFamily = {
   Redis: 0x0400,
 } as const;
 
-/** Who asks: a small integer that the state machine maps to a user. 0 is the anonymous principal. */
+/** Who asks: a small integer that the state machine maps to a user. 0 is anonymous. */
 export type Principal = number;
 export const ANONYMOUS: Principal = 0;
 

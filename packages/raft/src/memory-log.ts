@@ -64,7 +64,7 @@ export class MemoryLog implements LogReader {
     return this.#entries.slice(from, end);
   }
 
-  /** Makes a task durable. Tasks come in order; entries replace all stored ones from their index. */
+  /** Makes a task durable. Tasks come in order; entries replace all from their index on. */
   write(task: AppendTask): void {
     if (task.snapshot !== undefined) this.#restart(task.snapshot);
     const first = task.entries[0];

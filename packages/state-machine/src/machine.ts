@@ -129,7 +129,7 @@ class Machine extends StoreReader implements StateMachine {
     return row?.incarnation === incarnation ? row.lastSequence : 0;
   }
 
-  // ---- applying ------------------------------------------------------------------------------------
+  // ---- applying -----------------------------------------------------------------------------
 
   begin(index: Index, term: Term, entry: LogEntry, sink: ApplySink): void {
     const { meta } = this.store;
@@ -325,7 +325,7 @@ class Machine extends StoreReader implements StateMachine {
     return revision;
   }
 
-  // ---- image ------------------------------------------------------------------------------------------
+  // ---- image --------------------------------------------------------------------------------
 
   load(key: Uint8Array, value: Uint8Array): void {
     invariant(!this.#founded, 'an image is loaded into a machine that has applied entries');

@@ -8,7 +8,7 @@ import type {
 } from '@lockstep/model';
 import type { LiveRecord, ValueCodec } from './contract.ts';
 
-/** The one shape of live records: every field set in one place keeps property access monomorphic. */
+/** The one shape of live records; every field set in one place keeps access monomorphic. */
 export class StoredRecord<V> implements LiveRecord<V> {
   readonly value: V;
   readonly createRevision: Revision;

@@ -117,7 +117,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
     this.records.begin();
   }
 
-  // ---- bookkeeping shared by the writers -----------------------------------------------------
+  // ---- bookkeeping shared by the writers ----------------------------------------------------
 
   /** Before any write that takes no revision. */
   writing(): void {
@@ -241,7 +241,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
     this.kinds.length = 0;
   }
 
-  // ---- records -----------------------------------------------------------------------------------
+  // ---- records ------------------------------------------------------------------------------
 
   put<V>(
     keyspace: KeyspaceDefinition<V>,
@@ -282,7 +282,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
     this.undoWith(() => history.uncompact(compacted, scanned));
   }
 
-  // ---- leases ----------------------------------------------------------------------------------------
+  // ---- leases -------------------------------------------------------------------------------
 
   grantLease(kind: LeaseKind, id: bigint, ttlMs: number, payload: Uint8Array): Lease {
     return this.leaseWrites.grant(kind, id, ttlMs, copyBytes(payload));
@@ -306,7 +306,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
     return this.leaseWrites.attach(handle, ttlMs);
   }
 
-  // ---- waiters, locks, fences, options -----------------------------------------------------------
+  // ---- waiters, locks, fences, options ------------------------------------------------------
 
   enqueueWaiter(
     kind: string,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding } from './finding.ts';
 
-/** What each package may depend on inside the workspace (docs/architecture.md). Absent: anything. */
+/** What each package may depend on inside the workspace (docs/architecture.md). */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
   lua: [],
