@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startBarePipeline } from './bare-pipeline.ts';
 import { startEmptyGrpc } from './empty-grpc.ts';
@@ -85,6 +87,19 @@ async function versus(name: string, ours: MakeClients, rival: MakeClients | unde
   }
 }
 
+/** Three replicas in one thread without disk, network or door: what the core costs. */
+function benchCore(): void {
+  const script = fileURLToPath(new URL('../../../packages/replica/bench/core.ts', import.meta.url));
+  const flags = ['--conditions=@lockstep/source', '--import', 'tsx'];
+  for (const inFlight of ['10', '100', '1000']) {
+    for (const through of ['leader', 'follower']) {
+      spawnSync(process.execPath, [...flags, script, inFlight, '100000', through], {
+        stdio: 'inherit',
+      });
+    }
+  }
+}
+
 async function benchCeilings(): Promise<void> {
   const bare = await startBarePipeline(24_100);
   const set = respCommand(['SET', 'bench:key', value]);
@@ -148,6 +163,7 @@ async function benchHandOver(ours: LockstepServers): Promise<void> {
 
 const wants = (part: (typeof PARTS)[number]): boolean => parts.includes(part);
 console.log(`node ${process.version}, ${value.length}-byte values, ${values.seconds} s a line\n`);
+if (wants('core')) benchCore();
 printHeader();
 if (wants('ceilings')) await benchCeilings();
 const doors = [
