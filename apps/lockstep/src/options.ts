@@ -38,10 +38,10 @@ export const OPTIONS = [
   },
   {
     name: 'initial-cluster-state',
-    type: { kind: 'choice', choices: ['new', 'existing'] },
+    type: { kind: 'choice', choices: ['new'] },
     default: 'new',
     scope: 'member',
-    doc: 'new forms the cluster; existing joins one',
+    doc: 'new forms the cluster or restarts a member of it; joining one is not there yet',
   },
   {
     name: 'initial-cluster-token',

@@ -7,7 +7,7 @@ import {
 } from '@lockstep/adapter-zookeeper';
 import { Metrics, startAdmin } from '@lockstep/admin';
 import type { FileError } from '@lockstep/model';
-import { type MemberReplica, openReplica } from '@lockstep/replica';
+import { directoryRefusal, type MemberReplica, openReplica } from '@lockstep/replica';
 import {
   createStateMachine,
   encodeCheckHash,
@@ -16,7 +16,7 @@ import {
   type LockRow,
 } from '@lockstep/state-machine';
 import { openWal } from '@lockstep/storage';
-import { type Mesh, openMesh } from '@lockstep/transport';
+import { type Mesh, type MeshOptions, openMesh } from '@lockstep/transport';
 import type { Logger } from 'pino';
 import { type MemberData, memberDirectoryOf, openMemberData } from './data.ts';
 import { type Formation, formationOf, hex64 } from './formation.ts';
@@ -40,18 +40,25 @@ export async function serve(settings: Settings): Promise<void> {
   const formation = formationOf(settings);
   const log = openMemberLog(settings);
   const data = await openMemberData(settings['data-dir'], formation);
-  const mesh = await openMemberMesh(settings, formation, data, log);
+  let member: MemberReplica | undefined;
+  const refusal: Refusal = (theirs) =>
+    member === undefined ? undefined : directoryRefusal(member.state.members(), theirs);
+  const mesh = await openMemberMesh(settings, formation, data, log, refusal);
   const replica = await openMember(settings, formation, data, mesh, log);
+  member = replica;
   const open = await openDoors(settings, replica, log);
   stopOnSignal([...open, replica], data, log);
   announceWhenReady(settings, replica, log);
 }
+
+type Refusal = NonNullable<MeshOptions['verify']>;
 
 function openMemberMesh(
   settings: Settings,
   formation: Formation,
   data: MemberData,
   log: Logger,
+  verify: Refusal,
 ): Promise<Mesh> {
   return new Promise((resolve, reject) => {
     openMesh(
@@ -61,6 +68,7 @@ function openMemberMesh(
         member: formation.self.id,
         incarnation: data.incarnation,
         dataDirectory: data.directory.identity.uuid,
+        verify,
         log: (text) => log.debug(text),
       },
       (error, mesh) => (error === undefined ? resolve(mesh) : reject(error)),
