@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds a current etcdctl from the Go module proxy and prints where it is.
 #
-#   test/interop/build-etcdctl.sh [VERSION]        default v3.6.5
+#   test/interop/build-etcdctl.sh [VERSION]        default v3.7.3
 #
 # `go install etcdctl/v3@version` is refused because that module's go.mod has replace directives,
 # so the binary is built from a throw-away module that only requires it. The result is kept under
 # ~/.cache/lockstep-tools and reused.
 set -euo pipefail
 
-version="${1:-${ETCDCTL_VERSION:-v3.6.5}}"
+version="${1:-${ETCDCTL_VERSION:-v3.7.3}}"
 tools="${LOCKSTEP_TOOLS:-$HOME/.cache/lockstep-tools}"
 binary="$tools/etcdctl-$version"
 

@@ -7,6 +7,7 @@ import { etcdExtension, startEtcdDoor } from '@lockstep/adapter-etcd';
 import type { Clock, Random, Scheduler } from '@lockstep/model';
 import { createLocalReplica, LocalImage } from '@lockstep/replica';
 import { createStateMachine, encodeHello } from '@lockstep/state-machine';
+import { Cluster } from '../support/cluster.ts';
 
 /** A cluster that etcdctl can talk to. */
 export interface EtcdTarget {
@@ -138,12 +139,20 @@ export async function startLocalDoor(): Promise<EtcdTarget> {
   };
 }
 
+/** A fresh cluster of three real members, asked through one of them. */
+async function startCluster(): Promise<EtcdTarget> {
+  const cluster = await Cluster.start();
+  const member = cluster.members[2]!;
+  return { endpoints: `127.0.0.1:${member.ports.etcd}`, close: () => cluster.stop() };
+}
+
 /**
- * What is compared with the reference: the fresh cluster whose client endpoints stand in
- * LOCKSTEP_ETCD_ENDPOINTS, or else a local door.
+ * What is compared with the reference: a fresh cluster of real members, or a local door when
+ * LOCKSTEP_ETCD is `local`, or the fresh cluster at LOCKSTEP_ETCD_ENDPOINTS.
  */
 export async function startOurs(): Promise<EtcdTarget> {
   const endpoints = process.env.LOCKSTEP_ETCD_ENDPOINTS;
-  if (endpoints === undefined) return await startLocalDoor();
-  return { endpoints, close: () => Promise.resolve() };
+  if (endpoints !== undefined) return { endpoints, close: () => Promise.resolve() };
+  if (process.env.LOCKSTEP_ETCD === 'local') return await startLocalDoor();
+  return await startCluster();
 }

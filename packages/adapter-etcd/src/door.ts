@@ -28,7 +28,7 @@ export interface EtcdDoorSettings {
 }
 
 export const DEFAULT_SETTINGS: EtcdDoorSettings = {
-  version: '3.6.5',
+  version: '3.6.14',
   requestBytesMax: LIMITS.commandBytesMaxEtcd,
   txnOperationsMax: 128,
   electionTimeoutMs: 1000,
