@@ -83,6 +83,7 @@ export class SimDisk {
   disarm(): void {
     this.#callsLeft = Number.POSITIVE_INFINITY;
     this.speed.slowUntilUs = 0;
+    this.files.capacityBytes = Number.POSITIVE_INFINITY;
   }
 
   powerLoss(): void {
@@ -99,6 +100,44 @@ export class SimDisk {
   failNextSync(): void {
     const error: FileError = { code: 'EIO', message: 'simulated input/output error' };
     this.files.failNext('sync', error);
+  }
+
+  /** The medium takes `bytes` more and no more; Infinity: as many as one likes. */
+  limit(bytes: number): void {
+    this.files.capacityBytes = this.files.usedBytes() + bytes;
+  }
+
+  get isFull(): boolean {
+    return this.files.capacityBytes !== Number.POSITIVE_INFINITY;
+  }
+
+  /** One bit of a log segment, or of an image record, flips at rest. False: nothing to damage. */
+  rot(): boolean {
+    return this.#stream.chance(0.5) ? this.#rotLog() : this.#rotImage();
+  }
+
+  #rotLog(): boolean {
+    const names = this.files.names.list('wal').filter((name) => name.endsWith('.wal'));
+    if (names.length === 0) return false;
+    const path = `wal/${this.#stream.pick(names)}`;
+    const { size } = this.files.names.file(path)!;
+    if (size === 0) return false;
+    this.files.flipBit(path, this.#stream.below(size), this.#stream.below(8));
+    return true;
+  }
+
+  #rotImage(): boolean {
+    const images = [...this.images.images.values()].filter(({ durable }) => durable.size > 0);
+    if (images.length === 0) return false;
+    const { durable, records } = this.#stream.pick(images);
+    const key = this.#stream.pick([...durable.keys()].sort());
+    const value = Uint8Array.from(durable.get(key)!);
+    if (value.length === 0) return false;
+    const at = this.#stream.below(value.length);
+    value[at] = value[at]! ^ (1 << this.#stream.below(8));
+    durable.set(key, value);
+    records.set(key, value);
+    return true;
   }
 
   #delayMs(kind: string): number {

@@ -22,6 +22,9 @@ const KINDS = {
   'wall jump': 1,
   transfer: 3,
   storm: 1,
+  'orderly stop': 2,
+  'no space': 1,
+  'bit rot': 1,
 } as const;
 export type FaultKind = keyof typeof KINDS;
 
@@ -50,7 +53,8 @@ export function drawFaults(world: World, settings: Settings): Fault[] {
     atMs += stream.exponential(meanMs);
     if (atMs >= settings.faultsMs) return faults;
     const node = stream.between(1, settings.members);
-    const other = 1 + ((node + stream.below(settings.members - 1)) % settings.members);
+    const step = 1 + stream.below(Math.max(1, settings.members - 1));
+    const other = 1 + ((node - 1 + step) % settings.members);
     const kind = stream.pick(weighted);
     const forMs = durationMs(stream, kind);
     faults.push({ atMs, kind, node, other, forMs, amount: stream.fraction() });
@@ -66,6 +70,8 @@ function durationMs(stream: Stream, kind: FaultKind): number {
     case 'kill':
     case 'power loss everywhere':
     case 'sync error':
+    case 'orderly stop':
+    case 'bit rot':
       return stream.pick([5, 300, 2500]) * (0.5 + stream.fraction());
     default:
       return stream.between(100, 5000);
@@ -171,6 +177,21 @@ export class Nemesis {
         node.disk.failNextSync();
         this.#later(forMs + 500, () => this.#down(node, amount < 0.5, forMs));
         return;
+      case 'orderly stop':
+        node.close();
+        this.#later(forMs + 1000, () => this.#down(node, false, forMs));
+        return;
+      case 'no space':
+        node.mayStop = true;
+        node.disk.limit(amount * 20_000);
+        this.#later(forMs, () => node.disk.limit(Number.POSITIVE_INFINITY));
+        this.#later(forMs + 2000, () => {
+          if (node.stopped !== undefined) this.#revive(node);
+        });
+        return;
+      case 'bit rot':
+        this.#rot(forMs);
+        return;
       case 'clock rate':
         node.clock.setRate(CLOCK_RATE_MIN + amount * (CLOCK_RATE_MAX - CLOCK_RATE_MIN));
         return;
@@ -189,6 +210,15 @@ export class Nemesis {
       default:
         return;
     }
+  }
+
+  /** Damage strikes one machine only in a run, and a minority: the others can repair it. */
+  #rot(forMs: number): void {
+    const victim = this.#nodes[0]!;
+    if (this.#nodes.length < 3) return;
+    victim.crash(true);
+    if (victim.disk.rot()) victim.damaged = true;
+    this.#later(forMs, () => this.#revive(victim));
   }
 
   #cut({ forMs }: Fault, from: number, to: number, both: boolean): void {

@@ -66,6 +66,9 @@ export class SimNode {
   /** It stopped itself. */
   stopped: string | undefined;
   starts = 0;
+  /** Its medium was damaged at rest: what was durable may be gone. */
+  damaged = false;
+  #closing = false;
   #atEnd: (() => void)[] = [];
   readonly #cluster: Cluster;
   #network: SimNetwork | undefined;
@@ -80,7 +83,8 @@ export class SimNode {
   }
 
   get isUp(): boolean {
-    return this.life.alive && this.replica !== undefined && this.stopped === undefined;
+    const open = this.life.alive && this.replica !== undefined && !this.#closing;
+    return open && this.stopped === undefined;
   }
 
   /** Calls back when the present life is over. */
@@ -106,6 +110,17 @@ export class SimNode {
     for (const callback of callbacks) callback();
   }
 
+  /** An orderly stop; the process ends when the member has closed. */
+  close(): void {
+    const { replica, life } = this;
+    if (!this.isUp || replica === undefined) return;
+    this.#closing = true;
+    this.#cluster.world.trace(() => `n${this.id} closes`);
+    replica.close(() => {
+      if (this.life === life) this.crash(false);
+    });
+  }
+
   pause(us: number): void {
     if (!this.life.alive) return;
     const { world } = this.#cluster;
@@ -119,6 +134,7 @@ export class SimNode {
     this.starts += 1;
     this.stopped = undefined;
     this.mayStop = false;
+    this.#closing = false;
     const life: Life = { node: this.id, alive: true, pausedUntilUs: 0 };
     this.life = life;
     this.disk.serve(life);
@@ -174,7 +190,7 @@ export class SimNode {
     const { world } = this.#cluster;
     world.trace(() => `n${this.id} stops: ${reason}`);
     this.stopped = reason;
-    if (!this.mayStop) world.fail('NoMemberStops', `member ${this.id} ${reason}`);
+    if (!this.mayStop && !this.disk.isFull) world.fail('NoMemberStops', `member ${this.id} ${reason}`);
   }
 
   #options(

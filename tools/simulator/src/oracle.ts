@@ -8,6 +8,7 @@ import { Logs } from './invariants/logs.ts';
 import { MachineWatch } from './invariants/machines.ts';
 import { Streams } from './invariants/streams.ts';
 import { Tokens } from './invariants/tokens.ts';
+import { Versions } from './invariants/versions.ts';
 import type { SimNode } from './node.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
@@ -20,6 +21,7 @@ export class Oracle implements Observer {
   readonly commands: Commands;
   readonly tokens: Tokens;
   readonly streams: Streams;
+  readonly versions: Versions;
   /** How often each place of interest was reached. */
   readonly marks = new Map<string, number>();
   /** Called when a node's member is open, and when its life is over. */
@@ -37,6 +39,7 @@ export class Oracle implements Observer {
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);
+    this.versions = new Versions(world, this.history);
   }
 
   log(node: SimNode, life: Life, open: OpenLog): OpenLog {

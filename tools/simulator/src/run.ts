@@ -95,7 +95,7 @@ class Run {
 
   result(): RunResult {
     const { violation, digest, events, nowMs, seed } = this.#world;
-    const { commands, streams, tokens, logs, history, marks } = this.#oracle;
+    const { commands, streams, tokens, logs, history, marks, versions } = this.#oracle;
     const counts = new Map(marks);
     counts.set('acknowledged', commands.acknowledged);
     counts.set('failed', commands.refused);
@@ -106,6 +106,8 @@ class Run {
     counts.set('grants', tokens.grants);
     counts.set('leases expired', tokens.expiries);
     counts.set('events skipped', streams.skips);
+    counts.set('history reads', versions.reads);
+    counts.set('history reads compacted', versions.compacted);
     counts.set(
       'starts',
       this.#nodes.reduce((sum, node) => sum + node.starts, 0),

@@ -25,7 +25,7 @@ export interface Settings {
 /** Draws settings, small on purpose: segments roll, logs compact, snapshots are needed. */
 export function drawSettings(world: World): Settings {
   const stream = world.stream('settings');
-  const members = 3;
+  const members = stream.pick([1, 2, 3, 3, 3, 3, 3, 3, 5, 5]);
   const skewed = stream.chance(0.5);
   const rate = () =>
     skewed ? CLOCK_RATE_MIN + stream.fraction() * (CLOCK_RATE_MAX - CLOCK_RATE_MIN) : 1;

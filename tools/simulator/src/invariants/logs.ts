@@ -46,6 +46,7 @@ interface NodeLog {
   /** What was acknowledged as durable. */
   durable: LogCopy;
   pending: AppendTask[];
+  isRotten: boolean;
 }
 
 /**
@@ -114,7 +115,7 @@ export class Logs {
   #of(id: MemberId): NodeLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      log = { written: new LogCopy(), durable: new LogCopy(), pending: [] };
+      log = { written: new LogCopy(), durable: new LogCopy(), pending: [], isRotten: false };
       this.#logs.set(id, log);
     }
     return log;
@@ -192,6 +193,10 @@ export class Logs {
       found.apply(task);
       reason = mismatch(found, log, state);
     }
+    if (node.damaged && (reason !== undefined || state.health === 'damaged')) {
+      this.#rotted(node, log, state);
+      return;
+    }
     if (reason !== undefined) {
       this.#fail('DurableLog', `member ${node.id} restarts with another log: ${first}`);
       return;
@@ -207,12 +212,32 @@ export class Logs {
       this.#fail('HardStateMonotone', `member ${node.id} forgets its vote for ${vote}`);
     }
     found.hardState = hardState;
-    this.#logs.set(node.id, { written: found.copy(), durable: found, pending: [] });
+    const { isRotten } = known;
+    this.#logs.set(node.id, { written: found.copy(), durable: found, pending: [], isRotten });
+  }
+
+  /** Bit rot took what was durable: the log goes on from what is left, if it says so itself. */
+  #rotted(node: SimNode, log: LogStore, state: LogState): void {
+    if (state.health !== 'damaged') {
+      this.#fail('DurableLog', `member ${node.id} has a rotten log and calls it ${state.health}`);
+    }
+    const left = new LogCopy();
+    left.base = state.snapshotIndex;
+    left.last = state.lastIndex;
+    left.hardState = state.hardState;
+    for (let index = state.firstIndex - 1; index <= state.lastIndex; index++) {
+      left.terms[index] = log.term(index) ?? 0;
+    }
+    const written = left.copy();
+    this.#logs.set(node.id, { written, durable: left, pending: [], isRotten: true });
   }
 
   #committed(index: Index, term: Term, time: number): void {
     let holders = 0;
-    for (const { durable } of this.#logs.values()) if (durable.holds(index, term)) holders += 1;
+    for (const { durable, isRotten } of this.#logs.values()) {
+      // What rotted was durable once; such a member does not vote until it has caught up.
+      if (isRotten || durable.holds(index, term)) holders += 1;
+    }
     if (holders * 2 <= this.#members) {
       const what = `entry ${index} of term ${term}`;
       this.#fail('DurableQuorum', `${what} is applied but durable on ${holders} members only`);

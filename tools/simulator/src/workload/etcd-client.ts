@@ -1,4 +1,5 @@
 import {
+  ETCD,
   ProcedureId,
   writeCompact,
   writeDelete,
@@ -30,7 +31,8 @@ export class EtcdClient extends Client {
     const { stream } = this.context;
     const draw = stream.below(100);
     if (draw < 30) this.#command(replica, ProcedureId.Put, (w) => writePut(w, this.#put(0n)));
-    else if (draw < 45) this.#read(replica);
+    else if (draw < 40) this.#read(replica);
+    else if (draw < 45) this.#readFormer(replica);
     else if (draw < 60) this.#compareAndPut(replica);
     else if (draw < 68) this.#delete(replica, false);
     else if (draw < 70) this.#delete(replica, true);
@@ -43,7 +45,9 @@ export class EtcdClient extends Client {
   }
 
   #put(lease: bigint): PutRequest {
-    const value = Buffer.from(this.unique().padEnd(this.context.stream.below(200), '.'));
+    const { stream } = this.context;
+    const bytes = stream.chance(0.01) ? stream.below(40_000) : stream.below(200);
+    const value = Buffer.from(this.unique().padEnd(bytes, '.'));
     const flags = { prevKv: false, ignoreValue: false, ignoreLease: false };
     return { key: this.#key(), value, lease, ...flags };
   }
@@ -58,6 +62,14 @@ export class EtcdClient extends Client {
     const { oracle, node } = this.context;
     const done = (): void => this.done();
     oracle.commands.barrier(node, replica, done, done);
+  }
+
+  #readFormer(replica: MemberReplica): void {
+    const { oracle, node, stream } = this.context;
+    const { state } = replica;
+    const oldest = Math.max(1, state.compactedRevision(ETCD));
+    const revision = stream.between(Math.max(oldest, state.revision - 60), state.revision);
+    oracle.versions.read(node, replica, revision, () => this.done());
   }
 
   #compareAndPut(replica: MemberReplica): void {

@@ -6,7 +6,7 @@ import type { World } from '../world.ts';
 import { type Client, type ClientContext, WaitTable } from './client.ts';
 import { EtcdClient } from './etcd-client.ts';
 import { RedisClient } from './redis-client.ts';
-import { ZooKeeperClient } from './zookeeper-client.ts';
+import { OpenSessions, ZooKeeperClient } from './zookeeper-client.ts';
 
 /** The clients of a run: a few of each door at each member. */
 export class Workload {
@@ -14,10 +14,15 @@ export class Workload {
   readonly #clients: Client[] = [];
 
   constructor(world: World, oracle: Oracle, nodes: readonly SimNode[], settings: Settings) {
-    const kinds = [EtcdClient, ZooKeeperClient, RedisClient];
+    const shared = new OpenSessions();
+    const kinds = [
+      (context: ClientContext) => new EtcdClient(context),
+      (context: ClientContext) => new ZooKeeperClient(context, shared),
+      (context: ClientContext) => new RedisClient(context),
+    ];
     for (const node of nodes) {
       for (let i = 0; i < settings.clientsPerNode * kinds.length; i++) {
-        const Kind = kinds[i % kinds.length]!;
+        const make = kinds[i % kinds.length]!;
         const name = `${node.id}-${i}`;
         const context: ClientContext = {
           world,
@@ -28,7 +33,7 @@ export class Workload {
           name,
           waits: this.waits,
         };
-        this.#clients.push(new Kind(context));
+        this.#clients.push(make(context));
       }
     }
     oracle.openings.push((node, replica) => this.#follow(node, replica));

@@ -12,7 +12,7 @@ import {
 } from '@lockstep/adapter-zookeeper';
 import type { CommandSession, LeaseHandle } from '@lockstep/model';
 import type { MemberReplica } from '@lockstep/replica';
-import { Client } from './client.ts';
+import { Client, type ClientContext } from './client.ts';
 
 type Change = Exclude<TreeOperation, { kind: 'check' }>;
 
@@ -25,9 +25,29 @@ interface HeldSession extends CommandSession {
   readonly timeoutMs: number;
 }
 
+/** Sessions that clients have left behind and that others may take over, at another member. */
+export class OpenSessions {
+  readonly #sessions: { readonly id: bigint; readonly timeoutMs: number }[] = [];
+
+  add(id: bigint, timeoutMs: number): void {
+    this.#sessions.push({ id, timeoutMs });
+    if (this.#sessions.length > 10) this.#sessions.shift();
+  }
+
+  any(at: number): { readonly id: bigint; readonly timeoutMs: number } | undefined {
+    return this.#sessions[Math.floor(at * this.#sessions.length)];
+  }
+}
+
 /** Sessions, creates, sequential ephemerals, setData, deletes and multis of the ZooKeeper door. */
 export class ZooKeeperClient extends Client {
+  readonly #shared: OpenSessions;
   #session: HeldSession | undefined;
+
+  constructor(context: ClientContext, shared: OpenSessions) {
+    super(context);
+    this.#shared = shared;
+  }
 
   protected act(replica: MemberReplica): void {
     const session = this.#session;
@@ -43,7 +63,8 @@ export class ZooKeeperClient extends Client {
     else if (draw < 70) this.#change(replica, session, this.#delete());
     else if (draw < 80) this.#multi(replica, session);
     else if (draw < 92) this.#ping(replica, session);
-    else if (draw < 96) this.#attach(replica, session);
+    else if (draw < 94) this.#attach(replica, session);
+    else if (draw < 96) this.#attach(replica, this.#shared.any(stream.fraction()) ?? session);
     else if (draw < 98) this.#close(replica, session);
     else {
       // Left to expire.
@@ -111,7 +132,7 @@ export class ZooKeeperClient extends Client {
     this.#attached(replica, command, id, timeoutMs);
   }
 
-  #attach(replica: MemberReplica, { id, timeoutMs }: HeldSession): void {
+  #attach(replica: MemberReplica, { id, timeoutMs }: Pick<HeldSession, 'id' | 'timeoutMs'>): void {
     const command = attachSessionCommand({ id, timeoutMs, password: PASSWORD });
     this.#attached(replica, command, id, timeoutMs);
   }
@@ -126,7 +147,10 @@ export class ZooKeeperClient extends Client {
           lease === undefined
             ? undefined
             : { id, timeoutMs, lease: lease.handle, epoch: lease.epoch };
-        if (lease !== undefined) oracle.tokens.renewed(lease.handle, timeoutMs, sentUs);
+        if (lease !== undefined) {
+          oracle.tokens.renewed(lease.handle, timeoutMs, sentUs);
+          this.#shared.add(id, timeoutMs);
+        }
       }
       this.done();
     });
