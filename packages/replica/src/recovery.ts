@@ -101,6 +101,11 @@ class Recovery {
       return;
     }
     images.open(name, false, (error, store) => {
+      if (error?.code === 'ENOENT') {
+        // A crash came between setting it aside and putting an empty one in force.
+        this.#startAfresh(name, 'it is not there');
+        return;
+      }
       if (error !== undefined) {
         this.#fail(error);
         return;
@@ -151,10 +156,7 @@ class Recovery {
     const { images, log } = this.#options;
     this.#options.mark?.('image set aside');
     log?.(`image ${name} is set aside: ${reason}`);
-    if (this.#state.configuration.voters.length <= 1) {
-      this.#fail(new InvariantError(`image ${name} cannot be used: ${reason}; no peer to ask`));
-      return;
-    }
+    if (this.#isAlone(name, reason)) return;
     store.close(() => {
       images.remove(`${name}-damaged`, () => {
         images.rename(name, `${name}-damaged`, (error) => {
@@ -162,12 +164,23 @@ class Recovery {
             this.#fail(error);
             return;
           }
-          createImage(this.#options, nextImageName(name), (failed, fresh) => {
-            if (failed !== undefined) this.#fail(failed);
-            else this.#start(fresh, undefined, true);
-          });
+          this.#startAfresh(name, reason);
         });
       });
+    });
+  }
+
+  #isAlone(name: string, reason: string): boolean {
+    if (this.#state.configuration.voters.length > 1) return false;
+    this.#fail(new InvariantError(`image ${name} cannot be used: ${reason}; no peer to ask`));
+    return true;
+  }
+
+  #startAfresh(name: string, reason: string): void {
+    if (this.#isAlone(name, reason)) return;
+    createImage(this.#options, nextImageName(name), (error, store) => {
+      if (error !== undefined) this.#fail(error);
+      else this.#start(store, undefined, true);
     });
   }
 

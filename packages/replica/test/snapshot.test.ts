@@ -135,6 +135,22 @@ describe('a member whose image is damaged', () => {
     expect([...victim.images.images.keys()].sort()).toEqual(['image-1-damaged', 'image-3']);
   });
 
+  it('fetches the state as well when a crash came before an empty image was in force', () => {
+    const world = new World();
+    const leader = world.elect();
+    const victim = world.followers()[0]!;
+    for (let i = 0; i < 20; i++) leader.write(`w${i}`);
+    world.time.advance(500);
+    world.kill(victim);
+    const { images } = victim.images;
+    images.set('image-1-damaged', images.get('image-1')!);
+    images.delete('image-1');
+    world.start(victim);
+    expect(victim.replica.serving).toBe(false);
+    caughtUp(world, victim, leader);
+    expect(victim.disk.image).toBe('image-3');
+  });
+
   it('refuses to start when there is no peer to ask', () => {
     const world = new World({ members: 1 });
     const only = world.elect();
