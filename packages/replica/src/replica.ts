@@ -248,6 +248,7 @@ class Member implements MemberReplica {
       reached: () => {
         this.#recovered.trust.mayCampaign = true;
         this.#recovered.trust.mayVote = true;
+        this.#loop.log.repaired();
       },
       failed: () => {
         if (!this.#stopping) this.#regainTrust();

@@ -21,6 +21,9 @@ export class SnapshotTransfer {
   #imageName = '';
   #installing = false;
   #askedMs = Number.NEGATIVE_INFINITY;
+  /** Last index applied while the log is not trusted, and since when. */
+  #appliedIndex: Index = -1;
+  #appliedMs = 0;
 
   constructor(loop: Loop, handlers: RecoveryHandlers) {
     this.#loop = loop;
@@ -115,10 +118,25 @@ export class SnapshotTransfer {
     this.#settle(nowMs);
     const { leader } = loop.raft;
     const idle = this.#receiver === undefined && !this.#installing;
-    if (!loop.imageLost || !idle || !loop.isLinked(leader)) return;
+    if (!this.#wanted(nowMs) || !idle || !loop.isLinked(leader)) return;
     if (nowMs - this.#askedMs < loop.settings.electionMs) return;
     this.#askedMs = nowMs;
     loop.outbox.add(leader, { kind: 'snapshot-request', from: loop.settings.member });
+  }
+
+  /**
+   * The image was set aside; or damage took entries that this leader has already counted: it will
+   * not send them again, and nothing but a state behind them helps.
+   */
+  #wanted(nowMs: number): boolean {
+    const { imageLost, trust, machine, settings } = this.#loop;
+    if (imageLost) return true;
+    if (trust.mayVote) return false;
+    if (machine.appliedIndex !== this.#appliedIndex) {
+      this.#appliedIndex = machine.appliedIndex;
+      this.#appliedMs = nowMs;
+    }
+    return nowMs - this.#appliedMs > 2 * settings.electionMs;
   }
 
   #settle(nowMs: number): void {
