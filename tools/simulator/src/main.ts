@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { FAULT_KINDS, type FaultKind } from './nemesis.ts';
 import { type RunResult, runSeed } from './run.ts';
 
 const USAGE = `npm run simulate -- [options]
@@ -8,6 +9,7 @@ const USAGE = `npm run simulate -- [options]
   --from N        first seed of --count or --minutes (default 1)
   --minutes M     as many seeds as fit into M minutes
   --verbose       a trace of what happens (with --seed)
+  --only A,B      only these faults, such as 'bit rot,kill'
   --marks         how often each place of interest was reached
 `;
 
@@ -17,6 +19,7 @@ interface Plan {
   readonly minutes: number;
   readonly verbose: boolean;
   readonly marks: boolean;
+  readonly kinds: readonly FaultKind[] | undefined;
 }
 
 function planOf(argv: readonly string[]): Plan {
@@ -30,6 +33,7 @@ function planOf(argv: readonly string[]): Plan {
       minutes: { type: 'string' },
       verbose: { type: 'boolean', default: false },
       marks: { type: 'boolean', default: false },
+      only: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -38,26 +42,34 @@ function planOf(argv: readonly string[]): Plan {
     process.exit(0);
   }
   const { verbose, marks } = values;
+  const kinds = values.only?.split(',').map(kindOf);
   const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
   const from = Number(values.from);
   if (values.seed !== undefined) {
     const seed = Number(values.seed);
-    return { first: seed, last: seed, minutes, verbose, marks };
+    return { first: seed, last: seed, minutes, verbose, marks, kinds };
   }
   if (values.seeds !== undefined) {
     const [first = 1, last = first] = values.seeds.split('-').map(Number);
-    return { first, last, minutes, verbose, marks };
+    return { first, last, minutes, verbose, marks, kinds };
   }
   const endless = values.count === undefined && values.minutes !== undefined;
   const last = endless ? Number.MAX_SAFE_INTEGER : from + Number(values.count ?? 100) - 1;
-  return { first: from, last, minutes, verbose, marks };
+  return { first: from, last, minutes, verbose, marks, kinds };
 }
 
-function describe({ seed, violation, virtualMs }: RunResult): string {
+function kindOf(name: string): FaultKind {
+  const kind = FAULT_KINDS.find((known) => known === name);
+  if (kind === undefined) throw new Error(`--only: ${name} is none of ${FAULT_KINDS.join(', ')}`);
+  return kind;
+}
+
+function describe({ seed, violation, virtualMs }: RunResult, plan: Plan): string {
   if (violation === undefined) return `seed ${seed}: ok`;
   const at = (violation.atUs / 1000).toFixed(3);
   const where = `${violation.invariant} at ${at} ms of ${Math.round(virtualMs)}`;
-  const replay = `npm run simulate -- --seed ${seed} --verbose`;
+  const only = plan.kinds === undefined ? '' : ` --only '${plan.kinds.join(',')}'`;
+  const replay = `npm run simulate -- --seed ${seed}${only} --verbose`;
   return `seed ${seed}: FAILED ${where}: ${violation.message}\n  replay: ${replay}`;
 }
 
@@ -72,14 +84,15 @@ function main(): number {
     const nowMs = performance.now();
     if (nowMs - startMs >= plan.minutes * 60_000) break;
     const trace = plan.verbose ? (line: string) => console.log(line) : undefined;
-    const result = runSeed({ seed, ...(trace === undefined ? {} : { trace }) });
+    const { kinds } = plan;
+    const result = runSeed({ seed, ...(trace && { trace }), ...(kinds && { kinds }) });
     seeds += 1;
     virtualMs += result.virtualMs;
     events += result.events;
     for (const [name, count] of result.counts) totals.set(name, (totals.get(name) ?? 0) + count);
     if (result.violation !== undefined) {
       failures.push(seed);
-      console.log(describe(result));
+      console.log(describe(result, plan));
     }
     if (nowMs - toldMs > 10_000) {
       toldMs = nowMs;

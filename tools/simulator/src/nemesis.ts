@@ -39,11 +39,20 @@ export interface Fault {
   readonly amount: number;
 }
 
-/** The script is drawn before the run: each kind is left out with probability one half (swarm). */
-export function drawFaults(world: World, settings: Settings): Fault[] {
+export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
+
+/**
+ * The script is drawn before the run: each kind is left out with probability one half (swarm),
+ * unless the kinds are given.
+ */
+export function drawFaults(
+  world: World,
+  settings: Settings,
+  given: readonly FaultKind[] | undefined,
+): Fault[] {
   const stream = world.stream('nemesis');
-  const all = Object.keys(KINDS) as FaultKind[];
-  const kinds = all.filter(() => stream.chance(0.5));
+  const drawn = FAULT_KINDS.filter(() => stream.chance(0.5));
+  const kinds = given ?? drawn;
   const weighted = kinds.flatMap((kind) => Array<FaultKind>(KINDS[kind]).fill(kind));
   if (weighted.length === 0) return [];
   const meanMs = stream.pick([300, 1000, 3000]);

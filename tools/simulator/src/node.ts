@@ -190,7 +190,8 @@ export class SimNode {
     const { world } = this.#cluster;
     world.trace(() => `n${this.id} stops: ${reason}`);
     this.stopped = reason;
-    if (!this.mayStop && !this.disk.isFull) world.fail('NoMemberStops', `member ${this.id} ${reason}`);
+    if (!this.mayStop && !this.disk.isFull)
+      world.fail('NoMemberStops', `member ${this.id} ${reason}`);
   }
 
   #options(

@@ -2,7 +2,7 @@ import { ProcedureId, writePut } from '@lockstep/adapter-etcd';
 import { BinaryWriter, writeCommandHead } from '@lockstep/model';
 import { NodeClock } from './clock.ts';
 import type { Defects } from './defects.ts';
-import { drawFaults, Nemesis } from './nemesis.ts';
+import { drawFaults, type FaultKind, Nemesis } from './nemesis.ts';
 import { Wires } from './network.ts';
 import { type Cluster, SimNode } from './node.ts';
 import { Oracle } from './oracle.ts';
@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly seed: number;
   readonly trace?: (line: string) => void;
   readonly defects?: Defects;
+  /** Only these faults happen; left out: the seed chooses. */
+  readonly kinds?: readonly FaultKind[];
   /** Changes what the seed draws, for tests. */
   readonly adjust?: (settings: Settings) => Settings;
 }
@@ -47,7 +49,7 @@ class Run {
   readonly #workload: Workload;
   readonly #settings: Settings;
 
-  constructor({ seed, trace, defects = {}, adjust }: RunOptions) {
+  constructor({ seed, trace, defects = {}, adjust, kinds }: RunOptions) {
     const world = new World(seed, trace);
     const drawn = drawSettings(world);
     const settings = adjust?.(drawn) ?? drawn;
@@ -65,7 +67,7 @@ class Run {
     this.#settings = settings;
     this.#nemesis = new Nemesis(world, wires, this.#nodes);
     this.#workload = new Workload(world, oracle, this.#nodes, settings);
-    this.#nemesis.plan(drawFaults(world, settings));
+    this.#nemesis.plan(drawFaults(world, settings, kinds));
   }
 
   faults(): void {
