@@ -211,8 +211,9 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     const { transaction, watched, dirty } = this;
     const held = transaction?.held ?? [];
     const hasData = watched.length > 0 || held.some((one) => one.spec.door === undefined);
-    // Then it is the connection's own affair, as its commands are.
-    if (!hasData && this.#replies.length > 0) return false;
+    // Without data it is the connection's own affair; with WATCH, what stands before it may yet
+    // touch a watched key and leave it looking as before.
+    if ((!hasData || watched.length > 0) && this.#replies.length > 0) return false;
     this.lastCommand = spec.name;
     if (transaction === undefined) {
       this.#answer(spec, error('ERR EXEC without MULTI'), size);

@@ -15,7 +15,7 @@ export function randomCommands(seed: number, count: number): string[][] {
       case 'OPTIONS':
         return Array.from({ length: random() % 3 }, () => pick(OPTIONS)).flat();
       case 'CONDITION':
-        return random() % 2 === 0 ? [] : [pick(['NX', 'XX', 'GT', 'LT', 'nx', 'FOO'])];
+        return random() % 2 === 0 ? [] : [pick(['NX', 'XX', 'nx', 'FOO'])];
       default:
         return [word];
     }
@@ -79,6 +79,11 @@ const TEMPLATES = [
   'SELECT 1',
   'EXPIRE KEY FUTURE CONDITION',
   'PEXPIREAT KEY 4000000000000 CONDITION',
+  'PEXPIREAT KEY 4100000000000 GT',
+  'PEXPIREAT KEY 4000000000000 LT',
+  'EXPIREAT KEY 4000000000 GT',
+  'EXPIRE KEY 100 GT',
+  'EXPIRE KEY 400000 LT',
   'PERSIST KEY',
   'EXPIRETIME KEY',
   'MULTI',

@@ -40,9 +40,18 @@ function admits(conditions: Conditions, record: RedisRecord, expiry: Expiry): bo
   const { deadline } = record;
   if (conditions.nx && deadline !== 0) return false;
   if (conditions.xx && deadline === 0) return false;
-  if (conditions.gt && (deadline === 0 || expiry.deadline <= deadline)) return false;
-  if (conditions.lt && deadline !== 0 && expiry.deadline >= deadline) return false;
+  if (conditions.gt && (deadline === 0 || laterBy(expiry, record) <= 0)) return false;
+  if (conditions.lt && deadline !== 0 && laterBy(expiry, record) >= 0) return false;
   return true;
+}
+
+/** Two absolute times compare as such: their deadlines hang on the clocks of their entries. */
+function laterBy(expiry: Expiry, record: RedisRecord): number {
+  const before = record.value.absolute;
+  if (expiry.absolute !== undefined && before?.deadline === record.deadline) {
+    return expiry.absolute.wallMs - before.wallMs;
+  }
+  return expiry.deadline - record.deadline;
 }
 
 function expire(unit: ExpiryUnit, name: string) {
