@@ -133,11 +133,20 @@ export class ImageWriter implements ImageSink {
     this.#positionWritten = position;
   }
 
-  /** Another image took over: nothing more is written; the store is given up when it is idle. */
+  /**
+   * Another image took over: nothing more is written; the store is given up when it is idle. Who
+   * waits for a drain goes on as well: what it wanted on disk is in the other image.
+   */
   retire(done: (store: ImageStore) => void): void {
     this.close();
-    if (this.#busy) this.#retired = done;
-    else done(this.#store);
+    const idle = this.#idle;
+    this.#idle = undefined;
+    const retired = (store: ImageStore) => {
+      done(store);
+      idle?.();
+    };
+    if (this.#busy) this.#retired = retired;
+    else retired(this.#store);
   }
 
   /** Writes and syncs everything, then calls back; for snapshots and the orderly stop. */

@@ -195,16 +195,20 @@ class Member implements MemberReplica {
     }
     loop.abandon();
     loop.applier.hold(true);
-    const { writer } = loop;
     const finish = () => {
+      if (loop.stopped) {
+        done();
+        return;
+      }
       loop.stop();
       loop.options.network.close(() => {
-        loop.log.close(() => writer.store.close(() => done()));
+        // The image in force now: an installation may have switched it meanwhile.
+        loop.log.close(() => loop.writer.store.close(() => done()));
       });
     };
     // An entry half applied cannot be cut: its state stays in the log and is replayed.
     if (loop.applier.midEntry) finish();
-    else writer.drain(finish);
+    else loop.writer.drain(() => this.#later(finish));
   }
 
   // ---- inside ------------------------------------------------------------------------------
