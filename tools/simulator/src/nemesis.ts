@@ -116,7 +116,9 @@ export class Nemesis {
       node.disk.disarm();
       // An error that is still armed would strike later; with the process it is forgotten.
       if (node.mayStop) node.crash(false);
-      this.#revive(node);
+      // An orderly stop must come to its end by itself.
+      if (node.isClosing) node.onEnd(() => node.start());
+      else this.#revive(node);
     }
   }
 

@@ -87,6 +87,10 @@ export class SimNode {
     return open && this.stopped === undefined;
   }
 
+  get isClosing(): boolean {
+    return this.life.alive && this.#closing;
+  }
+
   /** Calls back when the present life is over. */
   onEnd(callback: () => void): void {
     this.#atEnd.push(callback);

@@ -32,7 +32,7 @@ export function drawSettings(world: World): Settings {
   const small = stream.chance(0.7);
   return {
     members,
-    faultsMs: stream.between(8_000, 25_000),
+    faultsMs: stream.between(5_000, 18_000),
     heartbeatMs: 100,
     electionMs: stream.pick([500, 1000]),
     requestTimeoutMs: stream.pick([2000, 4000]),
