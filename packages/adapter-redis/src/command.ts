@@ -1,3 +1,4 @@
+import type { Allowance } from '@lockstep/lua';
 import type { ByteString, ClusterTimeMs, WallTimeMs } from '@lockstep/model';
 import type { StateReader, Transaction } from '@lockstep/state-machine';
 import type { DoorSession } from './door-session.ts';
@@ -88,6 +89,8 @@ export interface Execution {
   readonly client: ClientIdentity | undefined;
   /** True in MULTI and scripts, where nothing blocks. */
   nested: boolean;
+  /** What scripts may still use: all of one transaction share it (design §12). */
+  readonly allowance: Allowance;
   /** 48 bits that look random and are the same on every member. */
   seed(): number;
   /** The command that `argv` names, or the error of an unknown name or wrong arity. */

@@ -1,3 +1,4 @@
+import { type Allowance, DEFAULT_BUDGET } from '@lockstep/lua';
 import { type ByteString, type ClusterTimeMs, LIMITS, type WallTimeMs } from '@lockstep/model';
 import type { StateReader, Transaction } from '@lockstep/state-machine';
 import type { ClientIdentity, CommandSpec, Execution } from './command.ts';
@@ -19,6 +20,8 @@ export interface ExecutionOptions {
   readonly db: number;
   readonly client?: ClientIdentity | undefined;
   readonly nested?: boolean;
+  /** Shared by the commands of an EXEC; left out: one of its own. */
+  readonly allowance?: Allowance;
   /** Seed of what must look random where no log entry gives one. */
   readonly seed?: number;
 }
@@ -32,6 +35,7 @@ export class CommandExecution implements Execution {
   readonly client: ClientIdentity | undefined;
   nested: boolean;
   db: number;
+  #allowance: Allowance | undefined;
   readonly #seed: number | undefined;
   #drawn = 0;
 
@@ -43,7 +47,14 @@ export class CommandExecution implements Execution {
     this.db = options.db;
     this.client = options.client;
     this.nested = options.nested ?? false;
+    this.#allowance = options.allowance;
     this.#seed = options.seed;
+  }
+
+  /** Made when a script asks for it: most commands run none. */
+  get allowance(): Allowance {
+    this.#allowance ??= { ...DEFAULT_BUDGET };
+    return this.#allowance;
   }
 
   seed(): number {

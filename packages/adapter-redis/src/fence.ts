@@ -31,3 +31,8 @@ export function admitToken(
   }
   if (token > highest) tx.raiseFence(resource, token);
 }
+
+/** GUARD HIGH, unlike GUARD, remembers the token it is shown. */
+export function raisesFence(argv: readonly ByteString[]): boolean {
+  return argv[1]?.toUpperCase() === 'HIGH';
+}

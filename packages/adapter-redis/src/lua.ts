@@ -15,6 +15,7 @@ import {
 import { invariant } from '@lockstep/model';
 import { BudgetExceeded } from '@lockstep/state-machine';
 import { type CommandSpec, type Execution, hasFlag } from './command.ts';
+import { raisesFence } from './fence.ts';
 import { argumentText, luaToReply, replyToLua } from './lua-values.ts';
 import { DOOR, type ScriptLogEvent } from './notification.ts';
 import { type ErrorReply, error, isError, type Reply } from './reply.ts';
@@ -91,13 +92,14 @@ export function runScript(
   readOnly: boolean,
 ): Reply {
   const host: ScriptRun = { execution, readOnly: readOnly || script.readOnly, protocol: 2 };
-  const { db } = execution;
+  const { db, nested, allowance } = execution;
+  execution.nested = true;
   try {
     const variables = {
       KEYS: LuaTable.fromArray([...keys]),
       ARGV: LuaTable.fromArray([...args]),
     };
-    const [result] = run(script.chunk, { environment, variables, seed: 0, host });
+    const [result] = run(script.chunk, { environment, variables, allowance, seed: 0, host });
     return luaToReply(result, host.protocol);
   } catch (failure) {
     if (failure instanceof LuaBudgetError) throw new BudgetExceeded(failure.message);
@@ -105,6 +107,7 @@ export function runScript(
     return uncaught(failure, script.sha);
   } finally {
     execution.db = db;
+    execution.nested = nested;
   }
 }
 
@@ -151,9 +154,10 @@ function perform(args: LuaValue[], state: LuaState): Reply {
   return reply;
 }
 
-/** A wrapper changes something if the command inside does. */
+/** A wrapper changes something if it raises a fence itself, or if the command inside does. */
 function changes(execution: Execution, spec: CommandSpec, argv: readonly ByteString[]): boolean {
   if (spec.wraps === undefined) return hasFlag(spec, 'write') || hasFlag(spec, 'may_replicate');
+  if (raisesFence(argv)) return true;
   const inner = execution.resolve(argv.slice(spec.wraps(argv)));
   return !isErrorReply(inner) && changes(execution, inner, argv.slice(spec.wraps(argv)));
 }

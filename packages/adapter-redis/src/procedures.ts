@@ -1,3 +1,4 @@
+import { DEFAULT_BUDGET } from '@lockstep/lua';
 import {
   type BinaryReader,
   BinaryWriter,
@@ -168,7 +169,8 @@ const transaction: Procedure<TransactionArguments, Reply> = {
       if ((tx.get(keyspaceOf(db), key)?.modRevision ?? 0) !== revision) return NULL_ARRAY;
     }
     const { time, wall } = tx;
-    const options = { reader: tx, tx, time, wall, client, nested: true };
+    const allowance = { ...DEFAULT_BUDGET };
+    const options = { reader: tx, tx, time, wall, client, nested: true, allowance };
     return commands.map(({ db, argv }) =>
       runCommand(new CommandExecution({ ...options, db }), argv),
     );

@@ -1,5 +1,5 @@
-import { LIMITS, type LockstepError } from '@lockstep/model';
-import type { CommandOutcome } from '@lockstep/state-machine';
+import { type ByteString, LIMITS, type LockstepError } from '@lockstep/model';
+import { BudgetExceeded, type CommandOutcome } from '@lockstep/state-machine';
 import { admit, isErrorReply, RUNS_IN_MULTI, refuse } from './admission.ts';
 import { isProtocolError, type Request, RequestParser } from './codec.ts';
 import { type CommandSpec, hasFlag } from './command.ts';
@@ -311,7 +311,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
         client: this.identity,
         seed: this.#core.nextSeed(),
       });
-      const reply = execution.perform(spec, argv);
+      const reply = performRead(execution, spec, argv);
       if (spec.name === 'watch') this.#watching--;
       const isKnown = spec.completed === undefined || isError(reply);
       this.#replies.complete(slot, isKnown ? reply : spec.completed(this, argv, reply, db));
@@ -364,6 +364,20 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     if (this.closed) return;
     this.markClosed();
     this.#core.forget(this, this.#blocking);
+  }
+}
+
+/** A read behind a barrier has no transaction that the machine could undo for it. */
+function performRead(
+  execution: CommandExecution,
+  spec: CommandSpec,
+  argv: readonly ByteString[],
+): Reply {
+  try {
+    return execution.perform(spec, argv);
+  } catch (failure) {
+    if (failure instanceof BudgetExceeded) return error(OVER_BUDGET);
+    throw failure;
   }
 }
 

@@ -165,6 +165,54 @@ describe('the door', () => {
     expect(await plain.call('EXEC')).toBe('*-1\r\n');
   });
 
+  it('answers a read-only script that never ends, alone and behind a write', async () => {
+    await open();
+    const client = await connect();
+    const over = '-ERR the transaction exceeds its budget and was undone\r\n';
+    expect(await client.call('EVAL_RO', 'while true do end', '0')).toBe(over);
+    client.write(
+      Buffer.concat([encode(['SET', 'k', 'v']), encode(['EVAL_RO', 'while true do end', '0'])]),
+    );
+    expect([await client.next(), await client.next()]).toEqual(['+OK\r\n', over]);
+    expect(await client.call('GET', 'k')).toBe('$1\r\nv\r\n');
+  });
+
+  it('lets no read-only script raise a fence', async () => {
+    const { replica } = await open();
+    const client = await connect();
+    const script = "return redis.call('GUARD', 'HIGH', 'r', '5', 'GET', 'k')";
+    const refused = /Write commands are not allowed from read-only scripts/;
+    expect(await client.call('EVAL_RO', script, '0')).toMatch(refused);
+    client.write(Buffer.concat([encode(['SET', 'k', 'v']), encode(['EVAL_RO', script, '0'])]));
+    expect(await client.next()).toBe('+OK\r\n');
+    expect(await client.next()).toMatch(refused);
+    expect(await client.call('EVAL', `#!lua flags=no-writes\n${script}`, '0')).toMatch(refused);
+    expect(replica.state.fence('r')).toBe(0);
+  });
+
+  it('never queues a script for a lock', async () => {
+    const { replica } = await open();
+    const client = await connect();
+    await client.call('SET', 'l', 'me');
+    const script = "return redis.call('LOCK','ACQUIRE','l','you','PX','1000','BLOCK','0')";
+    expect(await client.call('EVAL', script, '0')).toBe('$-1\r\n');
+    expect(await client.call('LOCK', 'QUEUE', 'l')).toBe('*0\r\n');
+    expect(replica.status().health).toBe('ok');
+  });
+
+  it('lets all scripts of an EXEC share one budget', async () => {
+    await open();
+    const client = await connect();
+    await client.call('MULTI');
+    const script = "redis.call('set', KEYS[1], 'v') for i = 1, 300000 do end";
+    for (let i = 0; i < 20; i++) await client.call('EVAL', script, '1', `k${i}`);
+    expect(await client.call('EXEC')).toBe(
+      '-ERR the transaction exceeds its budget and was undone\r\n',
+    );
+    expect(await client.call('GET', 'k0')).toBe('$-1\r\n');
+    expect(await client.call('EVAL', script, '1', 'alone')).toBe('$-1\r\n');
+  });
+
   it('undoes a script that never ends, and goes on', async () => {
     await open();
     const client = await connect();

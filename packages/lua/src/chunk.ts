@@ -3,7 +3,7 @@ import { LuaClosure, type Proto } from './closure.ts';
 import { compileTree } from './compile.ts';
 import type { Environment } from './environment.ts';
 import { parseChunk } from './parser.ts';
-import { type Budget, DEFAULT_BUDGET, LuaState } from './state.ts';
+import { type Allowance, type Budget, DEFAULT_BUDGET, LuaState } from './state.ts';
 import type { ByteString, LuaValue } from './value.ts';
 
 /** A compiled script. It holds nothing of any run: cache it and run it as often as needed. */
@@ -26,6 +26,8 @@ export interface RunOptions {
   /** Arguments of the chunk, seen as `...`. */
   readonly args?: readonly LuaValue[];
   readonly budget?: Budget;
+  /** Instead of a budget of its own: what runs before left, counted down by this one. */
+  readonly allowance?: Allowance;
   /** Start of math.random's sequence, a 32-bit integer; Redis uses 0. */
   readonly seed?: number;
   /** What host functions find as `state.host`. */
@@ -44,7 +46,7 @@ export function run(chunk: Chunk, options: RunOptions): LuaValue[] {
   const state = new LuaState(
     globals,
     environment.stringMetatable,
-    options.budget ?? DEFAULT_BUDGET,
+    options.allowance ?? options.budget ?? DEFAULT_BUDGET,
     options.host,
   );
   if (options.seed !== undefined) state.random.seed(options.seed);
@@ -55,5 +57,9 @@ export function run(chunk: Chunk, options: RunOptions): LuaValue[] {
     return main.call(options.args === undefined ? [] : [...options.args], state);
   } finally {
     environment.isRunning = false;
+    if (options.allowance !== undefined) {
+      options.allowance.steps = Math.max(0, state.steps);
+      options.allowance.bytes = Math.max(0, state.bytes);
+    }
   }
 }

@@ -12,6 +12,12 @@ export interface Budget {
   readonly bytes: number;
 }
 
+/** What is left of a budget that several runs share. */
+export interface Allowance {
+  steps: number;
+  bytes: number;
+}
+
 export const DEFAULT_BUDGET: Budget = { steps: 4_000_000, bytes: 64 << 20 };
 
 // Units of about one JavaScript frame each. Node's default stack (984 KiB) holds about twice

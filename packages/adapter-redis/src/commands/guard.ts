@@ -2,12 +2,12 @@ import type { ByteString } from '@lockstep/model';
 import { writing } from '../access.ts';
 import { type CommandSpec, type Execution, hasFlag } from '../command.ts';
 import { CommandError } from '../errors.ts';
-import { admitToken, parseToken } from '../fence.ts';
+import { admitToken, parseToken, raisesFence } from '../fence.ts';
 import { error, isError, type Reply } from '../reply.ts';
 
 /** Where the guarded command begins: after `HIGH name token`, or after `lockkey token`. */
 function commandAt(argv: readonly ByteString[]): number {
-  return argv[1]!.toUpperCase() === 'HIGH' ? 4 : 3;
+  return raisesFence(argv) ? 4 : 3;
 }
 
 /** GUARD lockkey token command …, GUARD HIGH name token command … (design §9). */
