@@ -1,3 +1,4 @@
+export { readConfiguration } from './configuration-format.ts';
 export * from './contract.ts';
 export { LocalImage } from './local-image.ts';
 export {

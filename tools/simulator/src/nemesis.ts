@@ -1,4 +1,5 @@
 import { CLOCK_RATE_MAX, CLOCK_RATE_MIN } from './clock.ts';
+import type { Membership } from './membership.ts';
 import type { Wires } from './network.ts';
 import type { SimNode } from './node.ts';
 import type { Stream } from './seed.ts';
@@ -25,6 +26,8 @@ const KINDS = {
   'orderly stop': 2,
   'no space': 1,
   'bit rot': 1,
+  grow: 1,
+  shrink: 1,
 } as const;
 export type FaultKind = keyof typeof KINDS;
 
@@ -92,11 +95,15 @@ export class Nemesis {
   readonly #world: World;
   readonly #wires: Wires;
   readonly #nodes: readonly SimNode[];
+  readonly #membership: Membership;
   readonly #meanUs: number;
+  readonly #founders: number;
   #over = false;
 
-  constructor(world: World, wires: Wires, nodes: readonly SimNode[]) {
+  constructor(world: World, wires: Wires, nodes: readonly SimNode[], membership: Membership) {
+    this.#membership = membership;
     this.#meanUs = wires.weather.meanUs;
+    this.#founders = nodes.length;
     this.#world = world;
     this.#wires = wires;
     this.#nodes = nodes;
@@ -109,6 +116,7 @@ export class Nemesis {
   /** Ends all faults: everything heals and every machine runs. */
   heal(): void {
     this.#over = true;
+    this.#membership.settle();
     this.#wires.weather.meanUs = this.#meanUs;
     this.#wires.unclogAll();
     for (const node of this.#nodes) {
@@ -133,7 +141,9 @@ export class Nemesis {
   }
 
   #node(id: number): SimNode {
-    return this.#nodes[id - 1]!;
+    // Members that joined since the script was drawn get their share of the faults.
+    const extra = this.#nodes.length - this.#founders;
+    return this.#nodes[(id - 1 + (this.#world.nowUs % (extra + 1))) % this.#nodes.length]!;
   }
 
   #strike(fault: Fault): void {
@@ -203,6 +213,12 @@ export class Nemesis {
       case 'bit rot':
         this.#rot(forMs);
         return;
+      case 'grow':
+        this.#membership.grow(forMs);
+        return;
+      case 'shrink':
+        this.#membership.shrink(node, forMs);
+        return;
       case 'clock rate':
         node.clock.setRate(CLOCK_RATE_MIN + amount * (CLOCK_RATE_MAX - CLOCK_RATE_MIN));
         return;
@@ -226,7 +242,7 @@ export class Nemesis {
   /** Damage strikes one machine only in a run, and a minority: the others can repair it. */
   #rot(forMs: number): void {
     const victim = this.#nodes[0]!;
-    if (this.#nodes.length < 3) return;
+    if (this.#founders < 3 || this.#membership.hasShrunk) return;
     victim.crash(true);
     if (victim.disk.rot()) victim.damaged = true;
     this.#later(forMs, () => this.#revive(victim));

@@ -2,6 +2,7 @@ import { etcdExtension } from '@lockstep/adapter-etcd';
 import { redisExtension } from '@lockstep/adapter-redis';
 import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
 import type { FileError, FileSystem } from '@lockstep/model';
+import type { Configuration } from '@lockstep/raft';
 import { type MemberReplica, openReplica, type ReplicaOptions } from '@lockstep/replica';
 import {
   createStateMachine,
@@ -30,6 +31,12 @@ export interface Cluster {
   readonly settings: Settings;
   readonly observer: Observer;
   readonly defects: Defects;
+}
+
+/** How a member comes into the cluster. */
+export interface Admission {
+  readonly joins: boolean;
+  readonly configuration: Configuration;
 }
 
 /** A state machine of the composition that production uses, over any image. */
@@ -66,15 +73,21 @@ export class SimNode {
   /** It stopped itself. */
   stopped: string | undefined;
   starts = 0;
+  /** It may leave: its removal was asked for. */
+  mayLeave = false;
+  /** It was removed and its machine is gone for good. */
+  retired = false;
   /** Its medium was damaged at rest: what was durable may be gone. */
   damaged = false;
   #closing = false;
   #atEnd: (() => void)[] = [];
   readonly #cluster: Cluster;
   #network: SimNetwork | undefined;
+  readonly #admission: Admission;
 
-  constructor(id: number, cluster: Cluster, clock: NodeClock) {
+  constructor(id: number, cluster: Cluster, clock: NodeClock, admission: Admission) {
     this.id = id;
+    this.#admission = admission;
     this.clock = clock;
     this.#cluster = cluster;
     this.life = { node: id, alive: false, pausedUntilUs: 0 };
@@ -131,9 +144,15 @@ export class SimNode {
     this.life.pausedUntilUs = Math.max(this.life.pausedUntilUs, world.nowUs + us);
   }
 
+  /** The machine is taken away. */
+  retire(): void {
+    this.crash(true);
+    this.retired = true;
+  }
+
   /** A new process life on the disk as it is. */
   start(): void {
-    if (this.life.alive) return;
+    if (this.life.alive || this.retired) return;
     const { world, defects } = this.#cluster;
     this.starts += 1;
     this.stopped = undefined;
@@ -194,8 +213,8 @@ export class SimNode {
     const { world } = this.#cluster;
     world.trace(() => `n${this.id} stops: ${reason}`);
     this.stopped = reason;
-    if (!this.mayStop && !this.disk.isFull)
-      world.fail('NoMemberStops', `member ${this.id} ${reason}`);
+    if (this.mayStop || this.mayLeave || this.disk.isFull) return;
+    world.fail('NoMemberStops', `member ${this.id} ${reason}`);
   }
 
   #options(
@@ -208,7 +227,8 @@ export class SimNode {
     const { world, settings, observer, defects } = this.#cluster;
     const clock = this.clock.clockOf(life);
     const scheduler = schedulerOf(world, life);
-    const voters = Array.from({ length: settings.members }, (_, at) => at + 1);
+    const { joins, configuration } = this.#admission;
+    const members = [...configuration.voters, ...configuration.learners];
     const { segmentBytes, logCacheBytes } = settings;
     const wal = openWal(files, {
       scheduler,
@@ -220,8 +240,9 @@ export class SimNode {
     return {
       identity: { cluster: CLUSTER, member: this.id },
       incarnation,
-      bootstrap: { voters, votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
-      peers: voters.map((id) => ({ id, address: `n${id}:2380` })),
+      bootstrap: configuration,
+      joins,
+      peers: members.map((id) => ({ id, address: `n${id}:2380` })),
       clock,
       scheduler,
       random: world.stream(`member:${this.id}:${this.starts}`),

@@ -3,6 +3,7 @@ import type { ImageSink, StateMachine } from '@lockstep/state-machine';
 import type { OpenLog } from '@lockstep/storage';
 import { CLOCK_RATE_MAX } from './clock.ts';
 import { Commands } from './invariants/commands.ts';
+import { Configurations } from './invariants/configurations.ts';
 import { History } from './invariants/history.ts';
 import { Logs } from './invariants/logs.ts';
 import { MachineWatch } from './invariants/machines.ts';
@@ -17,6 +18,7 @@ import type { Life, World } from './world.ts';
 /** All invariants of one run, fed by the nodes as they go. */
 export class Oracle implements Observer {
   readonly history: History;
+  readonly configurations: Configurations;
   readonly logs: Logs;
   readonly commands: Commands;
   readonly tokens: Tokens;
@@ -35,7 +37,9 @@ export class Oracle implements Observer {
     this.#settings = settings;
     this.#stream = world.stream('twins');
     this.history = new History(world);
-    this.logs = new Logs(world, this.history, settings.members, CLOCK_RATE_MAX);
+    const founders = Array.from({ length: settings.members }, (_, at) => at + 1);
+    this.configurations = new Configurations(this.history, founders);
+    this.logs = new Logs(world, this.history, this.configurations, CLOCK_RATE_MAX);
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);

@@ -2,6 +2,7 @@ import { ProcedureId, writePut } from '@lockstep/adapter-etcd';
 import { BinaryWriter, writeCommandHead } from '@lockstep/model';
 import { NodeClock } from './clock.ts';
 import type { Defects } from './defects.ts';
+import { Membership } from './membership.ts';
 import { drawFaults, type FaultKind, Nemesis } from './nemesis.ts';
 import { Wires } from './network.ts';
 import { type Cluster, SimNode } from './node.ts';
@@ -60,12 +61,23 @@ class Run {
     for (let id = 1; id <= settings.members; id++) {
       const rate = settings.clockRates[id - 1]!;
       const [origin, offset] = [clocks.between(0, 1e6), clocks.between(-5000, 5000)];
-      this.#nodes.push(new SimNode(id, cluster, new NodeClock(world, rate, origin, offset)));
+      const clock = new NodeClock(world, rate, origin, offset);
+      const configuration = oracle.configurations.current;
+      this.#nodes.push(new SimNode(id, cluster, clock, { joins: false, configuration }));
     }
     this.#world = world;
     this.#oracle = oracle;
     this.#settings = settings;
-    this.#nemesis = new Nemesis(world, wires, this.#nodes);
+    const admit = (id: number) => {
+      const clock = new NodeClock(world, 1, clocks.between(0, 1e6), clocks.between(-5000, 5000));
+      const configuration = oracle.configurations.current;
+      const node = new SimNode(id, cluster, clock, { joins: true, configuration });
+      this.#nodes.push(node);
+      this.#workload.join(node);
+      node.start();
+    };
+    const membership = new Membership(world, oracle, this.#nodes, admit);
+    this.#nemesis = new Nemesis(world, wires, this.#nodes, membership);
     this.#workload = new Workload(world, oracle, this.#nodes, settings);
     this.#nemesis.plan(drawFaults(world, settings, kinds));
   }
@@ -84,12 +96,13 @@ class Run {
     this.#nemesis.heal();
     this.#workload.stop();
     const endUs = world.nowUs + LIVENESS_MS * 1000;
-    let written = 0;
-    for (const node of this.#nodes) this.#writeUntilDone(node, endUs, () => written++);
-    world.run(endUs, () => written === this.#nodes.length && this.#atRest());
+    const written = new Set<SimNode>();
+    for (const node of this.#nodes) this.#writeUntilDone(node, endUs, () => written.add(node));
+    const isOver = () => this.#present.every((node) => written.has(node)) && this.#atRest();
+    world.run(endUs, isOver);
     if (world.violation !== undefined) return;
-    if (written < this.#nodes.length || !this.#atRest()) {
-      world.fail('Progress', this.#whyNot(written));
+    if (!isOver()) {
+      world.fail('Progress', this.#whyNot(written.size));
       return;
     }
     this.#checkEnd();
@@ -98,12 +111,14 @@ class Run {
   result(): RunResult {
     const { violation, digest, events, nowMs, seed } = this.#world;
     const { commands, streams, tokens, logs, history, marks, versions } = this.#oracle;
+    const { configurations } = this.#oracle;
     const counts = new Map(marks);
     counts.set('acknowledged', commands.acknowledged);
     counts.set('failed', commands.refused);
     counts.set('unknown outcome', commands.unknown);
     counts.set('barriers', commands.barriers);
     counts.set('terms', logs.elections);
+    counts.set('configuration changes', configurations.changes);
     counts.set('entries', history.lastIndex);
     counts.set('grants', tokens.grants);
     counts.set('leases expired', tokens.expiries);
@@ -122,7 +137,7 @@ class Run {
     const world = this.#world;
     world.after(200_000, undefined, 'last-write', () => {
       const { replica } = node;
-      if (world.nowUs > endUs) return;
+      if (world.nowUs > endUs || node.retired) return;
       if (!node.isUp || replica === undefined) {
         this.#writeUntilDone(node, endUs, done);
         return;
@@ -139,10 +154,15 @@ class Run {
     });
   }
 
+  /** Machines that are still there. */
+  get #present(): SimNode[] {
+    return this.#nodes.filter((node) => !node.retired);
+  }
+
   #atRest(): boolean {
     const { commands, history } = this.#oracle;
     if (commands.waiting > 0 || this.#workload.busy > 0) return false;
-    const statuses = this.#nodes.map((node) => (node.isUp ? node.replica?.status() : undefined));
+    const statuses = this.#present.map((node) => (node.isUp ? node.replica?.status() : undefined));
     const leaders = statuses.filter((status) => status?.role === 'leader');
     const leader = leaders[0];
     if (leaders.length !== 1 || leader === undefined) return false;
@@ -157,7 +177,7 @@ class Run {
 
   #checkEnd(): void {
     const { history, commands } = this.#oracle;
-    const hashes = this.#nodes.map((node) => node.replica?.state.stateHash());
+    const hashes = this.#present.map((node) => node.replica?.state.stateHash());
     if (hashes.some((hash) => hash !== history.hashAt(history.lastIndex))) {
       this.#world.fail('StateHash', `at the end: ${hashes.join(' ')}`);
     }
@@ -167,7 +187,7 @@ class Run {
   #whyNot(written: number): string {
     const { commands, history } = this.#oracle;
     const open = `${commands.waiting} commands and ${this.#workload.busy} clients wait`;
-    const members = this.#nodes.map((node) => {
+    const members = this.#present.map((node) => {
       const status = node.replica?.status();
       if (status === undefined) return `n${node.id} is not open (${node.stopped ?? 'starting'})`;
       const { role, term, leader, lastIndex, commitIndex, appliedIndex, health, peers } = status;

@@ -35,6 +35,8 @@ export class Commands {
   #barriersOpen = 0;
   #ackedOrdinal = -1;
   #ackedIndex: Index = 0;
+  /** Members whose removal was asked for. */
+  readonly removed = new Set<MemberId>();
   acknowledged = 0;
   refused = 0;
   unknown = 0;
@@ -183,7 +185,9 @@ export class Commands {
       incarnation === last.incarnation
         ? sequence === last.sequence + 1
         : incarnation > last.incarnation && sequence === 1;
-    if (!follows) {
+    // The hello of a member that was removed is answered, again and again, and changes nothing.
+    const isHello = sequence === 1 && incarnation === last.incarnation;
+    if (!follows && !(isHello && this.removed.has(member))) {
       const what = `${key} applies behind ${last.incarnation}/${last.sequence}`;
       this.#world.fail('OnceAndInOrder', what);
     }

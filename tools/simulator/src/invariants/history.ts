@@ -1,4 +1,4 @@
-import { BinaryWriter, type Index, type Term } from '@lockstep/model';
+import { BinaryWriter, type Index, type LogEntry, type Term } from '@lockstep/model';
 import type {
   AppliedTransaction,
   CommandOutcome,
@@ -28,7 +28,7 @@ export interface CanonicalResult {
 
 /** Told of each thing when it becomes part of the canonical history, once. */
 export interface HistoryListener {
-  entry?(index: Index, term: Term, time: number): void;
+  entry?(index: Index, term: Term, entry: LogEntry): void;
   transaction?(transaction: AppliedTransaction, index: Index): void;
   result?(key: string, outcome: CommandOutcome, at: CanonicalResult): void;
 }
@@ -84,7 +84,8 @@ export class History {
     return this.#entries[index + 1]?.firstTransaction ?? this.#transactions.length;
   }
 
-  begin(who: string, cursor: HistoryCursor, index: Index, term: Term, time: number): void {
+  begin(who: string, cursor: HistoryCursor, index: Index, term: Term, decoded: LogEntry): void {
+    const { time } = decoded;
     if (index !== cursor.index + 1) {
       this.#fail('AppliedOrder', `${who} applies ${index} behind ${cursor.index}`);
     }
@@ -112,7 +113,7 @@ export class History {
       results: 0,
       hash: undefined,
     };
-    for (const listener of this.listeners) listener.entry?.(index, term, time);
+    for (const listener of this.listeners) listener.entry?.(index, term, decoded);
   }
 
   /** Returns the transaction's ordinal. */

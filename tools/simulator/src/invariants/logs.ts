@@ -4,6 +4,7 @@ import type { LogState, LogStore, OpenLog } from '@lockstep/storage';
 import type { SimNode } from '../node.ts';
 import { mixNumber } from '../seed.ts';
 import type { Life, World } from '../world.ts';
+import type { Configurations } from './configurations.ts';
 import type { History } from './history.ts';
 
 /** A log as the invariants remember it; positions beyond `last` mean nothing. */
@@ -57,7 +58,7 @@ interface NodeLog {
 export class Logs {
   readonly #world: World;
   readonly #history: History;
-  readonly #members: number;
+  readonly #configurations: Configurations;
   readonly #logs = new Map<MemberId, NodeLog>();
   /** Digest of the log up to (index, term); equal for equal pairs on all members. */
   readonly #chains = new Map<string, number>();
@@ -68,13 +69,15 @@ export class Logs {
   /** Least of stamp/rate − proposal time over the canonical entries so far. */
   #timeFloorMs = Number.POSITIVE_INFINITY;
 
-  constructor(world: World, history: History, members: number, rateMax: number) {
+  constructor(world: World, history: History, configurations: Configurations, rateMax: number) {
     this.#world = world;
     this.#history = history;
-    this.#members = members;
+    this.#configurations = configurations;
     this.#rateMax = rateMax;
     this.#chains.set('0:0', 0);
-    history.listeners.push({ entry: (index, term, time) => this.#committed(index, term, time) });
+    history.listeners.push({
+      entry: (index, term, { time }) => this.#committed(index, term, time),
+    });
   }
 
   /** Highest terms seen leading, for the trace. */
@@ -233,14 +236,14 @@ export class Logs {
   }
 
   #committed(index: Index, term: Term, time: number): void {
-    let holders = 0;
-    for (const { durable, isRotten } of this.#logs.values()) {
+    const holders = new Set<MemberId>();
+    for (const [id, { durable, isRotten }] of this.#logs) {
       // What rotted was durable once; such a member does not vote until it has caught up.
-      if (isRotten || durable.holds(index, term)) holders += 1;
+      if (isRotten || durable.holds(index, term)) holders.add(id);
     }
-    if (holders * 2 <= this.#members) {
+    if (!this.#configurations.isQuorum(holders)) {
       const what = `entry ${index} of term ${term}`;
-      this.#fail('DurableQuorum', `${what} is applied but durable on ${holders} members only`);
+      this.#fail('DurableQuorum', `${what} is applied but durable on ${[...holders].join()} only`);
     }
     const seenUs = this.#seenUs.get(`${index}:${term}`) ?? this.#world.nowUs;
     const levelMs = time / this.#rateMax - seenUs / 1000;

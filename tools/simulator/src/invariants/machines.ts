@@ -77,7 +77,7 @@ export class MachineWatch {
       }
       applying = entry;
       said = [];
-      history.begin(who, cursor, index, term, entry.time);
+      history.begin(who, cursor, index, term, entry);
       const watched = this.#watched(who, cursor, sink);
       begin(index, term, entry, this.#twin === undefined ? watched : recorder(said, watched));
     };

@@ -12,31 +12,47 @@ import { OpenSessions, ZooKeeperClient } from './zookeeper-client.ts';
 export class Workload {
   readonly waits = new WaitTable();
   readonly #clients: Client[] = [];
+  #stopped = false;
+
+  readonly #world: World;
+  readonly #oracle: Oracle;
+  readonly #settings: Settings;
+  readonly #sessions = new OpenSessions();
 
   constructor(world: World, oracle: Oracle, nodes: readonly SimNode[], settings: Settings) {
-    const shared = new OpenSessions();
-    const kinds = [
-      (context: ClientContext) => new EtcdClient(context),
-      (context: ClientContext) => new ZooKeeperClient(context, shared),
-      (context: ClientContext) => new RedisClient(context),
-    ];
-    for (const node of nodes) {
-      for (let i = 0; i < settings.clientsPerNode * kinds.length; i++) {
-        const make = kinds[i % kinds.length]!;
-        const name = `${node.id}-${i}`;
-        const context: ClientContext = {
-          world,
-          oracle,
-          node,
-          stream: world.stream(`client:${name}`),
-          thinkMs: settings.thinkMs,
-          name,
-          waits: this.waits,
-        };
-        this.#clients.push(make(context));
-      }
-    }
+    this.#world = world;
+    this.#oracle = oracle;
+    this.#settings = settings;
+    for (const node of nodes) this.#clients.push(...this.#clientsOf(node));
     oracle.openings.push((node, replica) => this.#follow(node, replica));
+  }
+
+  /** A member that came later gets clients as well. */
+  join(node: SimNode): void {
+    const clients = this.#clientsOf(node);
+    this.#clients.push(...clients);
+    if (!this.#stopped) for (const client of clients) client.start();
+  }
+
+  #clientsOf(node: SimNode): Client[] {
+    const { clientsPerNode, thinkMs } = this.#settings;
+    const clients: Client[] = [];
+    for (let i = 0; i < 3 * clientsPerNode; i++) {
+      const name = `${node.id}-${i}`;
+      const context: ClientContext = {
+        world: this.#world,
+        oracle: this.#oracle,
+        node,
+        stream: this.#world.stream(`client:${name}`),
+        thinkMs,
+        name,
+        waits: this.waits,
+      };
+      if (i % 3 === 0) clients.push(new EtcdClient(context));
+      else if (i % 3 === 1) clients.push(new ZooKeeperClient(context, this.#sessions));
+      else clients.push(new RedisClient(context));
+    }
+    return clients;
   }
 
   start(): void {
@@ -44,6 +60,7 @@ export class Workload {
   }
 
   stop(): void {
+    this.#stopped = true;
     for (const client of this.#clients) client.stop();
   }
 
