@@ -58,7 +58,7 @@ export function drawSettings(world: World): Settings {
       tailUs: stream.pick([20_000, 200_000]),
     },
     clockRates: Array.from({ length: members }, rate),
-    clientsPerNode: stream.between(1, 4),
-    thinkMs: stream.pick([20, 60, 200]),
+    clientsPerNode: stream.between(1, members > 3 ? 2 : 4),
+    thinkMs: stream.pick([40, 100, 300]),
   };
 }
