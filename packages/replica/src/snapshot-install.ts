@@ -17,7 +17,8 @@ export class SnapshotInstall {
   readonly #loop: Loop;
   readonly #handlers: RecoveryHandlers;
   readonly #name: string;
-  readonly #meta: SnapshotMeta;
+  /** As announced, then as found inside the image. */
+  #meta: SnapshotMeta;
   readonly #done: InstallDone;
 
   constructor(
@@ -42,9 +43,11 @@ export class SnapshotInstall {
       if (loop.stopped) return;
       if (outcome.kind !== 'loaded') {
         this.#done(outcome.kind === 'damaged' ? outcome.reason : outcome.kind);
-      } else if (outcome.position.index !== this.#meta.index) {
+      } else if (outcome.position.index < this.#meta.index) {
         this.#done(`image is at ${outcome.position.index}, announced was ${this.#meta.index}`);
       } else {
+        // The sender announced the last batch whose end it had seen; the view may hold a later one.
+        this.#meta = outcome.position;
         this.#switch(machine, writer);
       }
     });

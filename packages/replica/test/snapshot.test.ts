@@ -11,8 +11,10 @@ const tuning = {
 };
 
 /** A cluster whose log has moved on while one follower was away. */
-function lagging(options: { cutWhileAway?: boolean } = {}) {
-  const world = new World({ tuning });
+function lagging(options: { cutWhileAway?: boolean; imageFlushBytes?: number } = {}) {
+  const { imageFlushBytes } = options;
+  const flush = imageFlushBytes === undefined ? {} : { imageFlushBytes };
+  const world = new World({ tuning: { ...tuning, ...flush } });
   const leader = world.elect();
   const late = world.followers()[0]!;
   late.write('early');
@@ -69,6 +71,22 @@ describe('a member that lags behind the log', () => {
     caughtUp(world, late, leader);
     late.write('after');
     world.time.until('it writes again', () => late.has('after'));
+  });
+
+  it('takes the position from inside the state when batches were being written', () => {
+    // Batches follow each other, and their ends are told late: the view that is streamed is newer
+    // than the last batch whose end the sender has seen.
+    const { world, leader, late } = lagging({ imageFlushBytes: 1 });
+    const slow = { post: (callback: () => void) => void world.time.setTimer(3, callback) };
+    Object.assign(leader.images, { scheduler: slow });
+    world.start(late);
+    let count = 0;
+    world.time.until('it installed', () => {
+      leader.write(`under load ${count++}`);
+      return late.marks.includes('snapshot installed');
+    });
+    expect(late.marks.filter((mark) => mark === 'snapshot receive begun')).toHaveLength(1);
+    caughtUp(world, late, leader);
   });
 
   it('opens again from the installed state', () => {
