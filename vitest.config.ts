@@ -23,9 +23,20 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts', 'tools/*/test/**/*.test.ts'],
+          include: ['packages/*/test/**/*.test.ts', 'tools/tidy/test/**/*.test.ts'],
           exclude: ['**/dist/**', '**/node_modules/**'],
           pool: 'threads',
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'simulation',
+          include: ['tools/simulator/test/**/*.test.ts'],
+          exclude: ['**/dist/**', '**/node_modules/**'],
+          pool: 'threads',
+          testTimeout: 180_000,
         },
       },
       {
