@@ -139,20 +139,25 @@ export async function startLocalDoor(): Promise<EtcdTarget> {
   };
 }
 
-/** A fresh cluster of three real members, asked through one of them. */
-async function startCluster(): Promise<EtcdTarget> {
+/** A fresh cluster of three real members, asked through one that does, or does not, lead. */
+async function startCluster(asked: Asked): Promise<EtcdTarget> {
   const cluster = await Cluster.start();
-  const member = cluster.members[2]!;
-  return { endpoints: `127.0.0.1:${member.ports.etcd}`, close: () => cluster.stop() };
+  const leader = await cluster.leader();
+  const [first, second] = cluster.members.filter((member) => member !== leader);
+  const { ports } = { leader, follower: first!, 'other follower': second! }[asked];
+  return { endpoints: `127.0.0.1:${ports.etcd}`, close: () => cluster.stop() };
 }
+
+export const MEMBERS = ['leader', 'follower', 'other follower'] as const;
+export type Asked = (typeof MEMBERS)[number];
 
 /**
  * What is compared with the reference: a fresh cluster of real members, or a local door when
  * LOCKSTEP_ETCD is `local`, or the fresh cluster at LOCKSTEP_ETCD_ENDPOINTS.
  */
-export async function startOurs(): Promise<EtcdTarget> {
+export async function startOurs(asked: Asked = 'follower'): Promise<EtcdTarget> {
   const endpoints = process.env.LOCKSTEP_ETCD_ENDPOINTS;
   if (endpoints !== undefined) return { endpoints, close: () => Promise.resolve() };
   if (process.env.LOCKSTEP_ETCD === 'local') return await startLocalDoor();
-  return await startCluster();
+  return await startCluster(asked);
 }
