@@ -7,7 +7,8 @@ import type {
   RequestOp,
   TxnRequest,
 } from './gen/rpc.ts';
-import { contains, type KeyRange, keyRange } from './key-range.ts';
+import { isEmptyRange, type KeyRange, keyRange } from './key-range.ts';
+import { IntervalTree } from './watch/interval-tree.ts';
 
 /**
  * Static checks of requests, done before anything is proposed. Each returns the error's name or
@@ -35,11 +36,18 @@ export function checkDelete(request: DeleteRangeRequest): EtcdErrorName | undefi
 
 /** All static rules of a transaction; `operationsMax` bounds the longest list of each level. */
 export function checkTxn(request: TxnRequest, operationsMax: number): EtcdErrorName | undefined {
-  return (
-    checkShape(request, operationsMax) ??
-    footprint(request.success).error ??
-    footprint(request.failure).error
-  );
+  const error = checkShape(request, operationsMax);
+  if (error !== undefined) return error;
+  // Nested levels multiply: etcd bounds each level only, this bounds what looking at all costs.
+  const effort: Effort = { left: FOOTPRINT_EFFORT_MAX };
+  return footprint(request.success, effort).error ?? footprint(request.failure, effort).error;
+}
+
+/** Keys and ranges that may be gone through, again at each level, to find a key put twice. */
+const FOOTPRINT_EFFORT_MAX = 50_000;
+
+interface Effort {
+  left: number;
 }
 
 function checkShape(request: TxnRequest, operationsMax: number): EtcdErrorName | undefined {
@@ -65,28 +73,59 @@ function checkOperation(operation: RequestOp, operationsMax: number): EtcdErrorN
   return 'KEY_NOT_FOUND';
 }
 
-/** The keys a branch may write, nested transactions included. */
-interface Footprint {
-  readonly puts: Set<ByteString>;
-  readonly deletes: KeyRange[];
+/** The keys a branch may write, nested transactions included; incomplete after an error. */
+class Footprint {
+  readonly puts = new Set<ByteString>();
+  readonly deletes = new IntervalTree<KeyRange>();
   error: EtcdErrorName | undefined;
+  readonly #effort: Effort;
+
+  constructor(effort: Effort) {
+    this.#effort = effort;
+  }
+
+  addDelete(range: KeyRange): void {
+    if (!this.#mayGoOn() || isEmptyRange(range)) return;
+    this.deletes.insert(range.from, range.to, range);
+  }
+
+  addPut(key: ByteString): void {
+    if (!this.#mayGoOn()) return;
+    if (this.puts.has(key) || this.deletes.covers(key)) this.error = 'DUPLICATE_KEY';
+    this.puts.add(key);
+  }
+
+  /** The two branches exclude each other, so they may put the same key. */
+  addNested({ success, failure }: TxnRequest): void {
+    const first = footprint(success, this.#effort);
+    const second = footprint(failure, this.#effort);
+    this.error ??= first.error ?? second.error;
+    for (const key of first.puts) this.addPut(key);
+    for (const key of second.puts) if (!first.puts.has(key)) this.addPut(key);
+    for (const { deletes } of [first, second]) {
+      deletes.forEach((range) => void this.addDelete(range));
+    }
+  }
+
+  #mayGoOn(): boolean {
+    this.#effort.left -= 1;
+    if (this.#effort.left < 0) this.error ??= 'TOO_MANY_OPERATIONS';
+    return this.error === undefined;
+  }
 }
 
-/**
- * One branch must not put a key twice, nor put a key that it deletes, at whatever level. The two
- * branches of a nested transaction exclude each other, so they may put the same key.
- */
-function footprint(operations: readonly RequestOp[]): Footprint {
-  const all: Footprint = { puts: new Set(), deletes: [], error: undefined };
+/** One branch must not put a key twice, nor put a key that it deletes, at whatever level. */
+function footprint(operations: readonly RequestOp[], effort: Effort): Footprint {
+  const all = new Footprint(effort);
   for (const { requestDeleteRange: request } of operations) {
     if (request === undefined) continue;
-    all.deletes.push(literalRange(latin1(request.key), latin1(request.rangeEnd)));
+    all.addDelete(literalRange(latin1(request.key), latin1(request.rangeEnd)));
   }
   for (const { requestTxn: request } of operations) {
-    if (request !== undefined) addNested(all, request);
+    if (request !== undefined && all.error === undefined) all.addNested(request);
   }
   for (const { requestPut: request } of operations) {
-    if (request !== undefined) addPut(all, latin1(request.key));
+    if (request !== undefined) all.addPut(latin1(request.key));
   }
   return all;
 }
@@ -100,33 +139,23 @@ function literalRange(key: ByteString, rangeEnd: ByteString): KeyRange {
   return range.single ? range : { from: key, to: rangeEnd, single: false };
 }
 
-function addNested(all: Footprint, request: TxnRequest): void {
-  const success = footprint(request.success);
-  const failure = footprint(request.failure);
-  all.error ??= success.error ?? failure.error;
-  for (const key of new Set([...success.puts, ...failure.puts])) addPut(all, key);
-  all.deletes.push(...success.deletes, ...failure.deletes);
-}
-
-function addPut(all: Footprint, key: ByteString): void {
-  if (all.puts.has(key) || all.deletes.some((range) => contains(range, key))) {
-    all.error ??= 'DUPLICATE_KEY';
-  }
-  all.puts.add(key);
-}
-
 const latin1 = (bytes: Buffer): ByteString => bytes.toString('latin1');
 
 /** True when no branch can write, so that the transaction need not enter the log. */
 export function isReadOnly(request: TxnRequest): boolean {
-  return everyOperation(request, (operation) => operation.requestRange !== undefined);
+  return everyRange(request, () => true);
 }
 
 /** True when every read of a read-only transaction asks for local state. */
 export function isSerializable(request: TxnRequest): boolean {
-  return everyOperation(request, (operation) => operation.requestRange?.serializable === true);
+  return everyRange(request, (range) => range.serializable);
 }
 
-function everyOperation(request: TxnRequest, test: (operation: RequestOp) => boolean): boolean {
-  return request.success.every(test) && request.failure.every(test);
+/** True when all operations, nested ones too, are reads that pass. */
+function everyRange(request: TxnRequest, test: (range: RangeRequest) => boolean): boolean {
+  const passes = ({ requestRange, requestTxn }: RequestOp): boolean => {
+    if (requestTxn !== undefined) return everyRange(requestTxn, test);
+    return requestRange !== undefined && test(requestRange);
+  };
+  return request.success.every(passes) && request.failure.every(passes);
 }

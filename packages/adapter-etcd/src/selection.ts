@@ -3,6 +3,7 @@ import type { HistoryReference, LiveRecord, StateReader } from '@lockstep/state-
 import { isEmptyRange, type KeyRange, keyRange } from './key-range.ts';
 import { ETCD, type EtcdRecord, type EtcdValue, valueBytes } from './keyspace.ts';
 import { type RangeOperation, SortOrder, SortTarget } from './operation.ts';
+import { bytesCost, COST, UNCOUNTED, type Work } from './procedures/work.ts';
 
 /** A key with its record; the record is missing until history was read. */
 interface Row {
@@ -26,23 +27,40 @@ export interface Selection {
   readonly revision: number;
 }
 
+/** How a selection is made, where it is not a plain Range at the present. */
+export interface SelectionMode {
+  /** Whether live records are those asked for. */
+  readonly now?: boolean;
+  readonly work?: Work;
+  /** False where nobody waits for the rows: then they are counted, at the same cost. */
+  readonly wanted?: boolean;
+}
+
 /**
  * Selects at the present, or at `operation.revision` when that is above 0. The caller has checked
- * that it is neither compacted nor in the future. `present` is the revision of the answer.
+ * that it is neither compacted nor in the future. `present` is the revision of the answer. Throws
+ * BudgetExceeded when `work` does.
  */
 export function select(
   reader: StateReader,
   operation: RangeOperation,
   present: number,
-  now = operation.revision <= 0 || operation.revision === present,
+  mode: SelectionMode = {},
 ): Selection {
   const range = keyRange(operation.key, operation.rangeEnd);
-  const draft: Draft = { operation, rows: [], missing: [], count: 0, more: false };
+  const { work = UNCOUNTED, wanted = true } = mode;
+  const { now = operation.revision <= 0 || operation.revision === present } = mode;
+  work.spend(COST.lookUp);
+  const draft: Draft = {
+    ...{ operation, work, wanted, rows: [], missing: [] },
+    ...{ taken: 0, count: 0, more: false },
+  };
   if (!isEmptyRange(range)) {
     if (now) selectLive(reader, range, draft);
     else selectHistory(reader, range, draft);
   }
-  const selection = { ...draft, revision: present };
+  const { rows, missing, count, more } = draft;
+  const selection = { operation, rows, missing, count, more, revision: present };
   if (draft.missing.length === 0) finish(selection);
   return selection;
 }
@@ -57,6 +75,10 @@ export function complete(selection: Selection, records: readonly LiveRecord[]): 
 
 interface Draft {
   readonly operation: RangeOperation;
+  readonly work: Work;
+  readonly wanted: boolean;
+  /** Rows so far, kept or not. */
+  taken: number;
   readonly rows: Row[];
   readonly missing: HistoryReference[];
   count: number;
@@ -64,13 +86,17 @@ interface Draft {
 }
 
 function selectLive(reader: StateReader, range: KeyRange, draft: Draft): void {
-  const { operation } = draft;
+  const { operation, work, wanted } = draft;
   const rowsMax = limitWhileReading(operation);
+  const rowCost = rowCostOf(operation);
   const take = (key: ByteString, record: EtcdRecord): undefined => {
     draft.count += 1;
-    if (operation.countOnly || draft.rows.length >= rowsMax) return;
+    work.spend(COST.visit);
+    if (operation.countOnly || draft.taken >= rowsMax) return;
     if (passesMod(operation, record.modRevision) && passesCreate(operation, record)) {
-      draft.rows.push({ key, record });
+      draft.taken += 1;
+      work.spend(rowCost + bytesCost(valueBytes(record.value).length));
+      if (wanted) draft.rows.push({ key, record });
     }
   };
   if (range.single) {
@@ -84,20 +110,29 @@ function selectLive(reader: StateReader, range: KeyRange, draft: Draft): void {
 }
 
 function selectHistory(reader: StateReader, range: KeyRange, draft: Draft): void {
-  const { operation } = draft;
+  const { operation, work, wanted } = draft;
   const rowsMax = limitWhileReading(operation);
+  const rowCost = rowCostOf(operation);
   reader.rangeAt(ETCD, range.from, range.to, operation.revision, (reference) => {
     draft.count += 1;
-    if (operation.countOnly || draft.rows.length >= rowsMax) return undefined;
+    work.spend(COST.visit);
+    if (operation.countOnly || draft.taken >= rowsMax) return undefined;
     if (!passesMod(operation, reference.revision)) return undefined;
+    draft.taken += 1;
     // Most keys have not changed since: their live record is the version asked for.
     const live = reader.get<EtcdValue>(ETCD, reference.key);
     const record = live?.modRevision === reference.revision ? live : undefined;
+    const bytes = record && bytesCost(valueBytes(record.value).length);
+    work.spend(rowCost + (bytes ?? COST.historyRow));
+    if (!wanted) return undefined;
     if (record === undefined) draft.missing.push(reference);
     draft.rows.push({ key: reference.key, record });
     return undefined;
   });
 }
+
+const rowCostOf = (operation: RangeOperation): number =>
+  sorts(operation) ? COST.sortedRow : COST.row;
 
 /** One more than the limit tells `more`; sorting, or a filter that history answers, needs all. */
 function limitWhileReading(operation: RangeOperation): number {

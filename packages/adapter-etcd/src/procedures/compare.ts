@@ -3,16 +3,22 @@ import type { StateReader } from '@lockstep/state-machine';
 import { isEmptyRange, keyRange } from '../key-range.ts';
 import { ETCD, type EtcdRecord, valueBytes, valueLeaseId } from '../keyspace.ts';
 import { CompareResult, CompareTarget, type Comparison } from '../operation.ts';
+import { bytesCost, COST, type Work } from './work.ts';
 
 /** True when every key of the comparison satisfies it; an empty range counts as one absent key. */
-export function holds(reader: StateReader, comparison: Comparison): boolean {
+export function holds(reader: StateReader, comparison: Comparison, work: Work): boolean {
   const range = keyRange(comparison.key, comparison.rangeEnd);
+  const { operand } = comparison;
+  // Comparing values takes as long as the operand at most.
+  const cost = COST.visit + (operand instanceof Uint8Array ? bytesCost(operand.length) : 0);
+  work.spend(COST.lookUp + cost);
   if (range.single) return satisfies(reader.get(ETCD, range.from), comparison);
   let seen = false;
   let all = true;
   if (!isEmptyRange(range)) {
     reader.range(ETCD, range.from, range.to, (_key, record) => {
       seen = true;
+      work.spend(cost);
       all = satisfies(record, comparison);
       return all;
     });

@@ -57,6 +57,11 @@ export class IntervalTree<T> {
     findIn(this.#root, key, visit);
   }
 
+  /** True when a range holds the key. */
+  covers(key: ByteString): boolean {
+    return coveredBy(this.#root, key);
+  }
+
   /** Visits every item, in the order of the ranges. */
   forEach(visit: (item: T) => void): void {
     forEachIn(this.#root, visit);
@@ -154,6 +159,16 @@ function findIn<T>(node: Node<T> | undefined, key: ByteString, visit: (item: T) 
     if (key < at.to) for (const item of at.items) visit(item);
     at = at.right;
   }
+}
+
+function coveredBy<T>(node: Node<T> | undefined, key: ByteString): boolean {
+  let at = node;
+  while (at !== undefined && at.last > key) {
+    if (at.from > key) at = at.left;
+    else if (key < at.to || coveredBy(at.left, key)) return true;
+    else at = at.right;
+  }
+  return false;
 }
 
 function forEachIn<T>(node: Node<T> | undefined, visit: (item: T) => void): void {
