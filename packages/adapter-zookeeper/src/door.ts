@@ -121,17 +121,23 @@ export class Door implements EventSink {
   }
 
   /**
-   * Calls back once this member has applied what the client has seen elsewhere; at once as a rule.
-   * After an election timeout the connection is closed, and the client tries another member.
+   * Calls back once this member is in contact with the majority and has applied what the client
+   * has seen elsewhere; at once as a rule. After an election timeout the connection is closed, and
+   * the client tries another member.
    */
   whenCaughtUp(zxid: Revision, session: Session, reached: () => void): void {
-    if (zxid <= this.zxid) {
+    if (this.#inService && zxid <= this.zxid) {
       reached();
       return;
     }
     const { clock, electionTimeoutMs } = this.settings;
     const timer = clock.setTimer(electionTimeoutMs, () => session.close());
     this.#catchingUp.set(session, { zxid, timer, reached });
+  }
+
+  get #inService(): boolean {
+    const { replica } = this.settings;
+    return replica.inContact && replica.serving;
   }
 
   answerWord(word: string): string | undefined {
@@ -160,6 +166,7 @@ export class Door implements EventSink {
   }
 
   #wakeCaughtUp(): void {
+    if (!this.#inService) return;
     for (const [session, { zxid, timer, reached }] of this.#catchingUp) {
       if (zxid > this.zxid) continue;
       timer.cancel();
@@ -175,8 +182,10 @@ export class Door implements EventSink {
 
   /** Out of contact with the majority nobody may go on believing to hold what he held. */
   changed(): void {
-    const { replica } = this.settings;
-    if (replica.inContact && replica.serving) return;
+    if (this.#inService) {
+      this.#wakeCaughtUp();
+      return;
+    }
     for (const session of this.#connections) {
       if (session.isOpen) session.close();
     }

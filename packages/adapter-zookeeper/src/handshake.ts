@@ -49,13 +49,7 @@ export class Handshake implements CommandWaiter {
     }
     // The password is a view on the frame and is needed later.
     this.#request = { ...request, password: copyBytes(request.password) };
-    const { door } = this.#session;
-    const { replica } = door.settings;
-    if (!replica.serving || !replica.inContact) {
-      this.#session.close();
-      return;
-    }
-    door.whenCaughtUp(request.lastZxidSeen, this.#session, () => this.#submit());
+    this.#session.door.whenCaughtUp(request.lastZxidSeen, this.#session, () => this.#submit());
   }
 
   #submit(): void {

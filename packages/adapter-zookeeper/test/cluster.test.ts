@@ -133,6 +133,8 @@ describe('three members', () => {
     expect(client.closed).toBe('destroy');
     const late = cluster.dial(followers[0]!);
     late.bytes(connectFrame(again(client)));
+    expect(late.closed).toBeUndefined();
+    cluster.world.time.advance(1000);
     expect(late.closed).toBe('destroy');
     const moved = cluster.dial(leader);
     moved.handshake(again(client, { lastZxidSeen: zxid }));

@@ -234,12 +234,25 @@ describe('session life', () => {
     expect(world.connect().ask(OpCode.Exists, body.read('/e')).error).toBe(0);
   });
 
-  test('out of contact with the majority all connections close, and new ones too', () => {
+  test('out of contact with the majority all connections close, new ones after a wait', () => {
     world.replica.setContact(false);
     expect(client.closed).toBe('destroy');
     const late = world.dial();
     late.bytes(connectFrame());
+    expect(late.closed).toBeUndefined();
+    world.time.advance(1001);
     expect(late.closed).toBe('destroy');
+  });
+
+  test('a handshake that waits for contact goes on as soon as there is some', () => {
+    world.replica.setContact(false);
+    const early = world.dial();
+    early.bytes(connectFrame());
+    world.time.advance(500);
+    world.replica.setContact(true);
+    world.time.advance(1);
+    expect(early.readAnswer().timeoutMs).toBeGreaterThan(0);
+    expect(early.closed).toBeUndefined();
   });
 
   test('a skipped stretch of events closes the connections', () => {
