@@ -22,7 +22,10 @@ export function textOf(record: RedisRecord): ByteString {
 /** The string at `key`, undefined when there is none; throws WRONGTYPE. */
 export function getText(execution: Execution, key: ByteString): ByteString | undefined {
   const record = execution.get(key);
-  return record === undefined ? undefined : textOf(record);
+  if (record === undefined) return undefined;
+  const text = textOf(record);
+  execution.spendBytes(text.length);
+  return text;
 }
 
 /** SET: a whole new value, the former deadline, lease and hold gone. */
@@ -42,6 +45,7 @@ export function replaceText(
 
 /** APPEND, INCR …: other text, same deadline, lease and hold. */
 export function updateText(execution: Execution, key: ByteString, text: ByteString): RedisRecord {
+  execution.spendBytes(text.length);
   const value = execution.get(key)?.value;
   const next: RedisValue = value === undefined ? stringValue(text) : { ...value, text };
   return writing(execution).put(keyspaceOf(execution.db), key, next);
@@ -54,6 +58,7 @@ export function setExpiry(
   record: RedisRecord,
   expiry: Expiry | undefined,
 ): void {
+  execution.spendBytes(record.value.text.length);
   const { absolute: _, ...rest } = record.value;
   const value: RedisValue =
     expiry?.absolute === undefined ? rest : { ...rest, absolute: expiry.absolute };

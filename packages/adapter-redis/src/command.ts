@@ -98,6 +98,10 @@ export interface Execution {
   /** Runs a command inside another one (EVAL, GUARD); errors are replies. */
   perform(spec: CommandSpec, argv: readonly ByteString[]): Reply;
   get(key: ByteString): RedisRecord | undefined;
+  /** Counts work against the budget (design §12); throws BudgetExceeded over it. */
+  spend(steps: number): void;
+  /** Counts bytes of values that are gone through or made. */
+  spendBytes(bytes: number): void;
   /** Keyspace notification of a change of `key`. */
   notify(letter: string, event: ByteString, key: ByteString): void;
 }

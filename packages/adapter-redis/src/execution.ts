@@ -1,6 +1,11 @@
 import { type Allowance, DEFAULT_BUDGET } from '@lockstep/lua';
 import { type ByteString, type ClusterTimeMs, LIMITS, type WallTimeMs } from '@lockstep/model';
-import type { StateReader, Transaction } from '@lockstep/state-machine';
+import {
+  BudgetExceeded,
+  type StateReader,
+  TRANSACTION_STEPS_OPTION,
+  type Transaction,
+} from '@lockstep/state-machine';
 import type { ClientIdentity, CommandSpec, Execution } from './command.ts';
 import { resolveCommand } from './command-table.ts';
 import { CommandError } from './errors.ts';
@@ -9,8 +14,10 @@ import { notifyKeyspace } from './notification.ts';
 import { type ErrorReply, isError, type Reply } from './reply.ts';
 import { scanHash } from './scan.ts';
 
-/** Bytes of arguments that cost one step of the transaction's budget. */
+/** Bytes of arguments, values and replies that cost one step of the budget. */
 const BYTES_PER_STEP = 64;
+/** What an item of a reply takes beside its own bytes. */
+const ITEM_BYTES = 16;
 
 export interface ExecutionOptions {
   readonly reader: StateReader;
@@ -38,6 +45,8 @@ export class CommandExecution implements Execution {
   #allowance: Allowance | undefined;
   readonly #seed: number | undefined;
   #drawn = 0;
+  /** Steps of a read behind a barrier, which has no transaction to count them. */
+  #spent = 0;
 
   constructor(options: ExecutionOptions) {
     this.reader = options.reader;
@@ -69,13 +78,29 @@ export class CommandExecution implements Execution {
 
   perform(spec: CommandSpec, argv: readonly ByteString[]): Reply {
     if (spec.run === undefined) throw new CommandError('ERR command has no place in a transaction');
-    this.tx?.spend(cost(argv));
+    this.spend(cost(argv));
     try {
-      return spec.run(this, argv);
+      const reply = spec.run(this, argv);
+      this.spendBytes(replyBytes(reply));
+      return reply;
     } catch (failure) {
       if (failure instanceof CommandError) return failure.reply;
       throw failure;
     }
+  }
+
+  spend(steps: number): void {
+    if (this.tx !== undefined) {
+      this.tx.spend(steps);
+      return;
+    }
+    this.#spent += steps;
+    const limit = this.reader.option(TRANSACTION_STEPS_OPTION);
+    if (this.#spent > limit) throw new BudgetExceeded(`read spent ${this.#spent} of ${limit}`);
+  }
+
+  spendBytes(bytes: number): void {
+    if (bytes >= BYTES_PER_STEP) this.spend(Math.floor(bytes / BYTES_PER_STEP));
   }
 
   get(key: ByteString): RedisRecord | undefined {
@@ -93,6 +118,19 @@ export function runCommand(execution: Execution, argv: readonly ByteString[]): R
   return isError(spec as Reply)
     ? (spec as ErrorReply)
     : execution.perform(spec as CommandSpec, argv);
+}
+
+/** About how many bytes it is on the wire: strings in it are references until it is written. */
+function replyBytes(reply: Reply): number {
+  if (typeof reply === 'string') return reply.length;
+  if (typeof reply !== 'object' || reply === null) return 0;
+  if ('kind' in reply) {
+    if ('items' in reply) return replyBytes(reply.items);
+    return 'text' in reply ? reply.text.length : 0;
+  }
+  let bytes = 0;
+  for (const item of reply) bytes += ITEM_BYTES + replyBytes(item);
+  return bytes;
 }
 
 function cost(argv: readonly ByteString[]): number {

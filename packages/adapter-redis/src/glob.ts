@@ -31,6 +31,11 @@ export function globMatches(pattern: ByteString, text: ByteString): boolean {
   return p >= pattern.length;
 }
 
+/** Steps of the budget that a match may take at worst: one per sixteen characters compared. */
+export function globSteps(pattern: ByteString, text: ByteString): number {
+  return pattern === '*' ? 0 : Math.floor((pattern.length * text.length) / 16);
+}
+
 /** Position in the pattern after the element at `p` if that matches `char`, else −1. */
 function matchOne(pattern: ByteString, p: number, char: number): number {
   switch (pattern[p]) {

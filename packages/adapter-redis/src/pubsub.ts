@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter, type ByteString, type MemberId } from '@lockstep/model';
-import { globMatches } from './glob.ts';
+import { globMatches, globSteps } from './glob.ts';
 import type { PushReply } from './reply.ts';
 
 /** What a subscription is to: a channel, a pattern, or a channel of SSUBSCRIBE. */
@@ -57,7 +57,7 @@ export class PubSub {
     const exact = this.#local.channel.get(channel);
     if (exact !== undefined) send(exact, { kind: 'push', items: ['message', channel, message] });
     for (const [pattern, subscribers] of this.#local.pattern) {
-      if (!globMatches(pattern, channel)) continue;
+      if (!reaches(pattern, channel)) continue;
       send(subscribers, { kind: 'push', items: ['pmessage', pattern, channel, message] });
     }
   }
@@ -73,11 +73,11 @@ export class PubSub {
     if (sharded) return this.count('shard', channel);
     let total = this.count('channel', channel);
     for (const [pattern, subscribers] of this.#local.pattern) {
-      if (globMatches(pattern, channel)) total += subscribers.size;
+      if (reaches(pattern, channel)) total += subscribers.size;
     }
     for (const { tables } of this.#remote.values()) {
       for (const [pattern, count] of tables.pattern) {
-        if (globMatches(pattern, channel)) total += count;
+        if (reaches(pattern, channel)) total += count;
       }
     }
     return total;
@@ -143,6 +143,15 @@ export class PubSub {
   get isEmpty(): boolean {
     return KINDS.every((kind) => this.#local[kind].size === 0);
   }
+}
+
+/** Steps of one match at most: a channel may be named after a key of megabytes. */
+const MATCH_STEPS_MAX = 1_000_000;
+
+/** Too long to be tried means that only `*` gets it. */
+function reaches(pattern: ByteString, channel: ByteString): boolean {
+  if (pattern === '*') return true;
+  return globSteps(pattern, channel) <= MATCH_STEPS_MAX && globMatches(pattern, channel);
 }
 
 function send(subscribers: ReadonlySet<Subscriber>, message: PushReply): void {

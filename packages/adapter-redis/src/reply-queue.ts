@@ -107,6 +107,12 @@ export class ReplyQueue {
       this.#deferred.push(message);
       return;
     }
+    // One transaction may publish much: what is over the limit is not even written.
+    const unsent = this.#wire.unsentBytes() + this.#output.length;
+    if (this.#owner.subscribed && unsent > LIMITS.subscriberBytesUnsentMax) {
+      this.#owner.destroy();
+      return;
+    }
     this.#output.write(message, this.#owner.protocol);
     this.#postFlush();
   }

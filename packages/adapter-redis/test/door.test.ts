@@ -213,6 +213,56 @@ describe('the door', () => {
     expect(await client.call('EVAL', script, '1', 'alone')).toBe('$-1\r\n');
   });
 
+  it('refuses a reply of many copies of a large value, in MULTI and alone', async () => {
+    await open();
+    const client = await connect();
+    const over = '-ERR the transaction exceeds its budget and was undone\r\n';
+    await client.call('SET', 'large', 'x'.repeat(1_000_000));
+    expect(await client.call('MGET', ...Array<string>(1000).fill('large'))).toBe(over);
+    await client.call('MULTI');
+    await client.call('SET', 'k', 'v');
+    for (let i = 0; i < 300; i++) await client.call('GET', 'large');
+    expect(await client.call('EXEC')).toBe(over);
+    expect(await client.call('GET', 'k')).toBe('$-1\r\n');
+    client.write(Buffer.concat([encode(['SET', 'k', 'v']), encode(['STRLEN', 'large'])]));
+    expect([await client.next(), await client.next()]).toEqual(['+OK\r\n', ':1000000\r\n']);
+  });
+
+  it('counts the bytes that changes of a large value go through', async () => {
+    await open();
+    const client = await connect();
+    const over = '-ERR the transaction exceeds its budget and was undone\r\n';
+    await client.call('SET', 'large', 'x'.repeat(1_000_000));
+    for (const change of ["'APPEND', KEYS[1], 'y'", "'SETRANGE', KEYS[1], '0', 'y'"]) {
+      const script = `for i = 1, 1000 do redis.call(${change}) end`;
+      expect(await client.call('EVAL', script, '1', 'large')).toBe(over);
+    }
+    const copies = "for i = 1, 1000 do redis.call('COPY', KEYS[1], 'c' .. i) end";
+    expect(await client.call('EVAL', copies, '1', 'large')).toBe(over);
+    expect(await client.call('STRLEN', 'large')).toBe(':1000000\r\n');
+  });
+
+  it('spends the budget on patterns that take long to match', async () => {
+    await open();
+    const client = await connect();
+    await client.call('SET', 'a'.repeat(100_000), 'v');
+    const slow = `*${'a'.repeat(50_000)}b`;
+    const over = '-ERR the transaction exceeds its budget and was undone\r\n';
+    expect(await client.call('KEYS', slow)).toBe(over);
+    expect(await client.call('SCAN', '0', 'MATCH', slow)).toBe(over);
+    expect(await client.call('KEYS', 'b*')).toBe('*0\r\n');
+  });
+
+  it('refuses to listen to names of kilobytes', async () => {
+    await open();
+    const client = await connect();
+    const long = 'x'.repeat(5000);
+    const refused = '-ERR name is longer than 4096 bytes\r\n';
+    expect(await client.call('SUBSCRIBE', 'short', long)).toBe(refused);
+    expect(await client.call('PSUBSCRIBE', long)).toBe(refused);
+    expect(await client.call('PUBLISH', 'short', 'm')).toBe(':0\r\n');
+  });
+
   it('undoes a script that never ends, and goes on', async () => {
     await open();
     const client = await connect();

@@ -2,7 +2,7 @@ import { type ByteString, NO_LEASE } from '@lockstep/model';
 import { deleteKey, writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, DB_OUT_OF_RANGE, NO_SUCH_KEY, SYNTAX_ERROR } from '../errors.ts';
-import { globMatches } from '../glob.ts';
+import { globMatches, globSteps } from '../glob.ts';
 import { clampInteger, parseInteger, requireInteger } from '../integer.ts';
 import { DATABASES, keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
 import { OK, type Reply, status } from '../reply.ts';
@@ -30,6 +30,7 @@ function type(execution: Execution, argv: readonly ByteString[]): Reply {
 /** Puts a copy of a record elsewhere: its deadline comes along, the token is a new one. */
 function place(execution: Execution, db: number, key: ByteString, record: RedisRecord): void {
   const { deadline } = record;
+  execution.spendBytes(record.value.text.length);
   writing(execution).put(keyspaceOf(db), key, record.value, {
     deadline,
     lease: NO_LEASE,
@@ -113,8 +114,11 @@ function keys(execution: Execution, argv: readonly ByteString[]): Reply {
   let from = 0;
   do {
     const page = index.page(from, KEYS_PAGE);
-    execution.tx?.spend(page.keys.length);
-    for (const key of page.keys) if (pattern === '*' || globMatches(pattern, key)) found.push(key);
+    execution.spend(page.keys.length);
+    for (const key of page.keys) {
+      execution.spend(globSteps(pattern, key));
+      if (pattern === '*' || globMatches(pattern, key)) found.push(key);
+    }
     from = page.next;
   } while (from !== 0);
   return found;
@@ -141,8 +145,9 @@ function scan(execution: Execution, argv: readonly ByteString[]): Reply {
   }
   if (cursor >= SCAN_CURSOR_MAX) return ['0', []];
   const page = indexOf(execution).page(cursor, count);
-  execution.tx?.spend(page.keys.length);
+  execution.spend(page.keys.length);
   const matched = page.keys.filter((key) => {
+    execution.spend(globSteps(pattern, key));
     if (pattern !== '*' && !globMatches(pattern, key)) return false;
     return kind === undefined || execution.get(key)?.value.kind === kind;
   });

@@ -2,7 +2,7 @@ import { type ByteString, fromByteString, utf8Text } from '@lockstep/model';
 import type { LockRow, StateReader } from '@lockstep/state-machine';
 import type { Execution } from '../command.ts';
 import { CommandError, SYNTAX_ERROR } from '../errors.ts';
-import { globMatches } from '../glob.ts';
+import { globMatches, globSteps } from '../glob.ts';
 import { clampInteger, requireInteger } from '../integer.ts';
 import { keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
 import type { Reply } from '../reply.ts';
@@ -39,11 +39,12 @@ export function listLocks(execution: Execution, argv: readonly ByteString[]): Re
   if (cursor >= CURSOR_MAX) return ['0', []];
   const { reader, db } = execution;
   const page = reader.index<ScanIndex>(keyspaceOf(db)).page(cursor, count);
-  execution.tx?.spend(page.keys.length);
+  execution.spend(page.keys.length);
   const found = page.keys.filter((key) => {
     const record = execution.get(key);
     if (record === undefined || !isLock(reader, db, key, record)) return false;
     if (owner !== undefined && record.value.text !== owner) return false;
+    execution.spend(globSteps(pattern, key));
     return globMatches(pattern, key);
   });
   return [String(page.next), found];

@@ -2,6 +2,7 @@ import type { ByteString } from '@lockstep/model';
 import { writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import type { DoorSession } from '../door-session.ts';
+import { CommandError } from '../errors.ts';
 import { globMatches } from '../glob.ts';
 import { DOOR, type MessageEvent } from '../notification.ts';
 import type { SubscriptionKind } from '../pubsub.ts';
@@ -13,8 +14,14 @@ function countShown(session: DoorSession, kind: SubscriptionKind): number {
   return kind === 'shard' ? counts.shard : counts.channel + counts.pattern;
 }
 
+/** Longer names are nobody's: they would be gossiped, and patterns tried on each message. */
+const NAME_BYTES_MAX = 4096;
+
 function subscriber(kind: SubscriptionKind, word: string) {
   return (session: DoorSession, argv: readonly ByteString[]): Reply => {
+    if (argv.some((name) => name.length > NAME_BYTES_MAX)) {
+      throw new CommandError(`ERR name is longer than ${NAME_BYTES_MAX} bytes`);
+    }
     const items = argv.slice(1).map((name): Reply => {
       session.subscribe(kind, name);
       return { kind: 'push', items: [word, name, countShown(session, kind)] };
