@@ -89,6 +89,8 @@ export interface FileSystem {
   close(file: FileHandle, done: Done): void;
   /** Writes all buffers one after another from `offset`. The buffers must not change until done. */
   write(file: FileHandle, buffers: readonly Uint8Array[], offset: number, done: Done): void;
+  /** As `write` and then `sync`, but perhaps in one operation of the system. */
+  writeDurably(file: FileHandle, buffers: readonly Uint8Array[], offset: number, done: Done): void;
   /** Makes what was written before this call durable (fdatasync). */
   sync(file: FileHandle, done: Done): void;
   /** Reads up to `length` bytes; fewer at the end of the file. The caller owns the bytes. */

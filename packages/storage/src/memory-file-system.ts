@@ -244,6 +244,13 @@ export class MemoryFileSystem implements FileSystem {
     this.#run('write', path, effect, done);
   }
 
+  writeDurably(file: FileHandle, buffers: readonly Uint8Array[], offset: number, done: Done): void {
+    this.write(file, buffers, offset, (error) => {
+      if (error !== undefined) done(error);
+      else this.sync(file, done);
+    });
+  }
+
   sync(file: FileHandle, done: Done): void {
     const { path, inode } = this.#file(file);
     const order = inode.order;

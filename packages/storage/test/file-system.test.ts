@@ -47,6 +47,26 @@ describe.each(implementations)('$name as a file system', ({ make }) => {
   }
   const text = (value: string): Uint8Array => Buffer.from(value);
 
+  it('reads back what it wrote durably, between other writes of the same file', () =>
+    withFileSystem(async (fs, call) => {
+      const file = await call<FileHandle>((done) => fs.open('a', 'create', done));
+      const calls = [
+        call((done) => fs.write(file, [text('......')], 0, done)),
+        call((done) => fs.writeDurably(file, [text('a'), text('b')], 1, done)),
+        call((done) => fs.write(file, [text('c')], 2, done)),
+      ];
+      await Promise.all(calls);
+      await call((done) => fs.rename('a', 'b', done));
+      await call((done) => fs.writeDurably(file, [text('d')], 6, done));
+      const bytes = await call<Uint8Array>((done) => fs.read(file, 0, 100, done));
+      expect(Buffer.from(bytes).toString()).toBe('.ac...d');
+      await call((done) => fs.close(file, done));
+      const again = await call<FileHandle>((done) => fs.open('b', 'write', done));
+      await call((done) => fs.writeDurably(again, [text('e')], 0, done));
+      expect(await call<number>((done) => fs.size(again, done))).toBe(7);
+      await call((done) => fs.close(again, done));
+    }));
+
   it('writes buffers one after another and reads them back', () =>
     withFileSystem(async (fs, call) => {
       const file = await call<FileHandle>((done) => fs.open('a', 'create', done));

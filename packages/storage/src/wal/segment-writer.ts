@@ -61,15 +61,12 @@ export class SegmentWriter {
     const offset = recordStart(open.offset);
     const { length } = bytes;
     const place = { segment: open.segment, offset, length, previousCrc: open.crc };
-    this.#files.fileSystem.write(open.file, [bytes], offset, (writeError) => {
-      if (writeError !== undefined) return done(writeError, place);
-      this.#files.fileSystem.sync(open.file, (syncError) => {
-        if (syncError === undefined) {
-          open.offset = offset + length;
-          open.crc = crc;
-        }
-        done(syncError, place);
-      });
+    this.#files.fileSystem.writeDurably(open.file, [bytes], offset, (error) => {
+      if (error === undefined) {
+        open.offset = offset + length;
+        open.crc = crc;
+      }
+      done(error, place);
     });
   }
 
