@@ -17,6 +17,8 @@ const REFUSALS: Readonly<Record<Exclude<HelloOutcome, 'accepted' | 'old'>, strin
 export class IncarnationKeeper {
   readonly #loop: Loop;
   #renewing = false;
+  /** Its record is gone; the cluster still counts its vote until the configuration follows. */
+  #removed = false;
 
   constructor(loop: Loop) {
     this.#loop = loop;
@@ -25,7 +27,17 @@ export class IncarnationKeeper {
 
   /** While a new incarnation is being written no command can be numbered. */
   get ready(): boolean {
-    return !this.#renewing;
+    return !this.#renewing && !this.#removed;
+  }
+
+  /** End of a turn: a removed member stops once the cluster does without it. */
+  afterTurn(): void {
+    if (this.#removed && !this.#counts) this.#loop.fatal(new Error(REFUSALS['unknown-member']));
+  }
+
+  get #counts(): boolean {
+    const { configuration, settings } = this.#loop;
+    return [...configuration.voters, ...configuration.votersOutgoing].includes(settings.member);
   }
 
   hello(): void {
@@ -45,12 +57,13 @@ export class IncarnationKeeper {
     const answer = outcome.kind === 'done' ? (outcome.result as HelloOutcome) : 'old';
     if (answer === 'accepted') return;
     if (answer === 'old') this.#expired(incarnation);
+    else if (answer === 'unknown-member' && this.#counts) this.#removed = true;
     else this.#loop.fatal(new Error(REFUSALS[answer]));
   }
 
   #expired(incarnation: Incarnation): void {
     const { forwarder, options } = this.#loop;
-    if (this.#renewing || incarnation !== forwarder.incarnation) return;
+    if (this.#renewing || this.#removed || incarnation !== forwarder.incarnation) return;
     this.#renewing = true;
     options.mark?.('incarnation expired');
     options.log?.(`incarnation ${incarnation} of this member is void; it takes a new one`);

@@ -18,6 +18,9 @@ import type { Loop } from './loop.ts';
  */
 export class MembershipKeeper {
   readonly #loop: Loop;
+  /** Where each member was last known to listen: a voter is needed until its removal is applied,
+   * although its record, and with it the address, is gone before. */
+  readonly #addresses = new Map<MemberId, PeerAddress>();
   #followedMs = 0;
 
   constructor(loop: Loop) {
@@ -67,8 +70,8 @@ export class MembershipKeeper {
   /** Links to all members of the configuration, at the addresses of their records. */
   updatePeers(configuration: Configuration): void {
     const { options, machine, settings } = this.#loop;
-    const addresses = new Map<MemberId, PeerAddress>();
-    for (const peer of options.peers) addresses.set(peer.id, peer);
+    const addresses = this.#addresses;
+    for (const peer of options.peers) if (!addresses.has(peer.id)) addresses.set(peer.id, peer);
     for (const { id, peerAddress } of machine.members()) {
       if (peerAddress !== '') addresses.set(id, { id, address: peerAddress });
     }

@@ -232,6 +232,7 @@ class Member implements MemberReplica {
 
   #afterTurn(): void {
     const loop = this.#loop;
+    this.#incarnations.afterTurn();
     if (!this.#serving && !loop.imageLost) {
       this.#serving = loop.machine.appliedIndex >= this.#servingFrom;
     }

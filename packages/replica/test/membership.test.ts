@@ -91,4 +91,18 @@ describe('a peer that names a known member', () => {
     expect(directoryRefusal(records, { member: 2, dataDirectory: 'second' })).toContain('remove');
     expect(directoryRefusal(records, { member: 3, dataDirectory: 'any' })).toBe(undefined);
   });
+
+  it('keeps the votes of members removed together until the cluster does without them', () => {
+    const world = new World({ members: 4 });
+    const leader = world.elect();
+    world.time.advance(500);
+    const [one, two, stays] = world.followers();
+    leader.replica.submit(encodeRemoveMember(one!.id));
+    leader.replica.submit(encodeRemoveMember(two!.id));
+    world.time.until('two are left', () => leader.replica.status().peers.length === 1);
+    for (const gone of [one!, two!]) world.kill(gone);
+    world.time.until('they lead on', () => leader.replica.inContact);
+    leader.write('without them');
+    world.time.until('it is applied', () => stays!.has('without them'));
+  });
 });
