@@ -1,4 +1,10 @@
-import { type BinaryReader, type BinaryWriter, copyBytes, NO_LEASE } from '@lockstep/model';
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  copyBytes,
+  NO_LEASE,
+  UnknownFormatError,
+} from '@lockstep/model';
 import type { KeyspaceDefinition, LiveRecord } from '@lockstep/state-machine';
 
 /**
@@ -49,7 +55,9 @@ export const ETCD: KeyspaceDefinition<EtcdValue> = {
       else writer.u8(PLAIN).raw(value);
     },
     decode(reader: BinaryReader): EtcdValue {
-      const leaseId = reader.u8() === LEASED ? reader.i64() : 0n;
+      const kind = reader.u8();
+      if (kind > LEASED) throw new UnknownFormatError(`etcd value kind ${kind} is unknown`);
+      const leaseId = kind === LEASED ? reader.i64() : 0n;
       return etcdValue(copyBytes(reader.rest()), leaseId);
     },
     sizeBytes(value: EtcdValue): number {

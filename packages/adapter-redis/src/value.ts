@@ -1,5 +1,5 @@
 import type { BinaryReader, BinaryWriter, ByteString, ClusterTimeMs } from '@lockstep/model';
-import { BinaryFormatError } from '@lockstep/model';
+import { UnknownFormatError } from '@lockstep/model';
 import type { ValueCodec } from '@lockstep/state-machine';
 
 /** What a key of a Redis keyspace holds. Hashes, lists, sets and sorted sets join this union. */
@@ -40,8 +40,10 @@ export const valueCodec: ValueCodec<RedisValue> = {
 
   decode(reader: BinaryReader): RedisValue {
     const kind = reader.u8();
-    if (kind !== STRING) throw new BinaryFormatError(`redis value kind ${kind} is unknown`);
+    if (kind !== STRING) throw new UnknownFormatError(`redis value kind ${kind} is unknown`);
     const flags = reader.u8();
+    if (flags > HAS_ABSOLUTE)
+      throw new UnknownFormatError(`redis value flags ${flags} are unknown`);
     const text = reader.byteString();
     if ((flags & HAS_ABSOLUTE) === 0) return { kind: 'string', text };
     const absolute = { wallMs: reader.f64(), deadline: reader.f64() };

@@ -1,5 +1,4 @@
 import {
-  BinaryFormatError,
   type BinaryReader,
   type BinaryWriter,
   type ByteString,
@@ -7,6 +6,7 @@ import {
   copyBytes,
   EMPTY_BYTES,
   type Revision,
+  UnknownFormatError,
   type WallTimeMs,
 } from '@lockstep/model';
 import type { KeyspaceDefinition, StateReader } from '@lockstep/state-machine';
@@ -106,7 +106,7 @@ export const ZOOKEEPER_KEYSPACE: KeyspaceDefinition<TreeValue> = {
     decode(reader) {
       const tag = reader.u8();
       if (tag < DATA) return decodeNode(reader, tag as NodeMode);
-      if (tag !== DATA) throw new BinaryFormatError(`tree record of kind ${tag}`);
+      if (tag !== DATA) throw new UnknownFormatError(`tree record of kind ${tag}`);
       return { kind: 'data', bytes: reader.u8() === 0 ? null : copyBytes(reader.bytes()) };
     },
     sizeBytes(value) {

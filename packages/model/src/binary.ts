@@ -137,6 +137,14 @@ export class BinaryFormatError extends Error {
   override name = 'BinaryFormatError';
 }
 
+/**
+ * Well-formed bytes of a version, kind or flag that this software does not know: newer software
+ * wrote them. The member must stop (design §2); it is no damage, so nothing may be set aside.
+ */
+export class UnknownFormatError extends Error {
+  override name = 'UnknownFormatError';
+}
+
 /** Sequential reader, the twin of BinaryWriter. Throws BinaryFormatError past the end. */
 export class BinaryReader {
   readonly #buffer: Buffer;

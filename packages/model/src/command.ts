@@ -1,4 +1,4 @@
-import { BinaryReader, BinaryWriter } from './binary.ts';
+import { BinaryReader, BinaryWriter, UnknownFormatError } from './binary.ts';
 import type { LeaseHandle } from './lease.ts';
 
 /** Procedure numbers by family; a number is never reused. Names are for people. */
@@ -30,6 +30,12 @@ export interface Command {
 }
 
 const HAS_SESSION = 1;
+
+/** Of the head's flags: throws UnknownFormatError on one that newer software would have set. */
+export function hasSession(flags: number): boolean {
+  if (flags > HAS_SESSION) throw new UnknownFormatError(`command flags ${flags} are unknown`);
+  return flags === HAS_SESSION;
+}
 
 /**
  * Writes the head of a command; the procedure's own encoder appends the arguments to the same
@@ -63,9 +69,9 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const reader = new BinaryReader(bytes);
   const procedure = reader.u16();
   const version = reader.u8();
-  const flags = reader.u8();
+  const sessioned = hasSession(reader.u8());
   const principal = reader.varint();
-  if ((flags & HAS_SESSION) === 0) return { procedure, version, principal, args: reader.rest() };
+  if (!sessioned) return { procedure, version, principal, args: reader.rest() };
   const session = { lease: reader.varint(), epoch: reader.varint() };
   return { procedure, version, principal, session, args: reader.rest() };
 }

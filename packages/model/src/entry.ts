@@ -1,4 +1,4 @@
-import { BinaryFormatError, BinaryReader, BinaryWriter } from './binary.ts';
+import { BinaryFormatError, BinaryReader, BinaryWriter, UnknownFormatError } from './binary.ts';
 import type { ClusterTimeMs, Incarnation, MemberId, Sequence, WallTimeMs } from './ids.ts';
 import type { LeaseHandle } from './lease.ts';
 
@@ -98,7 +98,7 @@ export function entryStamps(data: Uint8Array): {
 
 /**
  * Decodes an entry. Byte fields are views on `data`.
- * Throws BinaryFormatError when malformed or of an unknown format: the member must stop.
+ * Throws BinaryFormatError when malformed, UnknownFormatError when newer: the member must stop.
  */
 export function decodeEntry(data: Uint8Array): LogEntry {
   const reader = new BinaryReader(data);
@@ -116,9 +116,9 @@ export function decodeEntry(data: Uint8Array): LogEntry {
 
 function readHeader(reader: BinaryReader) {
   const format = reader.u8();
-  if (format !== ENTRY_FORMAT) throw new BinaryFormatError(`entry format ${format} is unknown`);
+  if (format !== ENTRY_FORMAT) throw new UnknownFormatError(`entry format ${format} is unknown`);
   const kind = reader.u8();
-  if (kind > EntryKind.Configuration) throw new BinaryFormatError(`entry kind ${kind} is unknown`);
+  if (kind > EntryKind.Configuration) throw new UnknownFormatError(`entry kind ${kind} is unknown`);
   return { kind: kind as EntryKind, time: reader.f64(), wall: reader.f64() };
 }
 

@@ -4,6 +4,7 @@ import {
   type FileError,
   type ImageStore,
   InvariantError,
+  UnknownFormatError,
 } from '@lockstep/model';
 import type { StateMachine } from '@lockstep/state-machine';
 import { decodePosition, type ImagePosition, POSITION_KEY } from './image-writer.ts';
@@ -16,6 +17,7 @@ export type LoadOutcome =
   | { readonly kind: 'empty' }
   /** Its records do not fit its hash, or cannot be read as records. */
   | { readonly kind: 'damaged'; readonly reason: string }
+  /** The store cannot be read, or newer software wrote it (EFORMAT): the member must not start. */
   | { readonly kind: 'failed'; readonly error: FileError };
 
 /**
@@ -47,7 +49,7 @@ export function loadImage(
         }
         if (records.length === 0) outcome = verify(machine, position);
       } catch (thrown) {
-        outcome = { kind: 'damaged', reason: damage(thrown) };
+        outcome = judge(thrown);
       }
       if (outcome === undefined) page();
       else finish(outcome);
@@ -66,10 +68,14 @@ function verify(machine: StateMachine, position: ImagePosition | undefined): Loa
   return { kind: 'loaded', position };
 }
 
-/** What a damaged record makes the decoders throw; anything else is a mistake of ours. */
-function damage(thrown: unknown): string {
+/** What damaged or newer records make the decoders throw; anything else is a mistake of ours. */
+function judge(thrown: unknown): LoadOutcome {
+  if (thrown instanceof UnknownFormatError) {
+    const message = `${thrown.message}: newer software wrote this image`;
+    return { kind: 'failed', error: { code: 'EFORMAT', message } };
+  }
   if (thrown instanceof InvariantError || thrown instanceof BinaryFormatError) {
-    return thrown.message;
+    return { kind: 'damaged', reason: thrown.message };
   }
   throw thrown;
 }

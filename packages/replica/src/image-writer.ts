@@ -11,6 +11,7 @@ import {
   invariant,
   type Term,
   type Timer,
+  UnknownFormatError,
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { ImageSink } from '@lockstep/state-machine';
@@ -41,7 +42,9 @@ export function encodePosition({ index, term, configuration }: ImagePosition): U
 export function decodePosition(bytes: Uint8Array): ImagePosition {
   const reader = new BinaryReader(bytes);
   const format = reader.u8();
-  invariant(format === POSITION_FORMAT, `image position of format ${format}`);
+  if (format !== POSITION_FORMAT) {
+    throw new UnknownFormatError(`image position format ${format} is unknown`);
+  }
   const [index, term] = [reader.varint(), reader.varint()];
   return { index, term, configuration: readConfiguration(reader) };
 }

@@ -4,6 +4,7 @@ import {
   InvariantError,
   invariant,
   toByteString,
+  UnknownFormatError,
 } from '@lockstep/model';
 import { decodeDuplicate } from './duplicate-table.ts';
 import { CHECK_BYTES, type SystemRow, Table } from './image.ts';
@@ -48,6 +49,7 @@ export class ImageLoader {
     if (table === Table.Meta) {
       this.#meta = true;
       decodeMeta(this.#store.meta, reader);
+      this.#store.checkFeatureLevel(this.#store.meta.featureLevel);
       this.#store.meta.a = image.hasher.a;
       this.#store.meta.b = image.hasher.b;
       return;
@@ -109,7 +111,7 @@ export class ImageLoader {
         return row;
       }
       default:
-        throw new InvariantError(`image table ${table} is unknown here`);
+        throw new UnknownFormatError(`image table ${table} is unknown`);
     }
   }
 
@@ -221,7 +223,7 @@ function decodeKeyspaceRow(store: Store, key: ByteString, reader: BinaryReader):
 
 function decodeMeta(meta: MetaRow, reader: BinaryReader): void {
   const format = reader.u8();
-  invariant(format === IMAGE_FORMAT, () => `image format ${format} is unknown here`);
+  if (format !== IMAGE_FORMAT) throw new UnknownFormatError(`image format ${format} is unknown`);
   meta.clusterId = BigInt.asUintN(64, reader.i64());
   meta.appliedIndex = reader.f64();
   meta.appliedTerm = reader.f64();

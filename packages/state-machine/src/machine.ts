@@ -4,6 +4,7 @@ import {
   type ClusterTimeMs,
   type CommandSession,
   EntryKind,
+  hasSession,
   type Incarnation,
   type Index,
   invariant,
@@ -280,10 +281,10 @@ class Machine extends StoreReader implements StateMachine {
   #execute(run: Run, sequence: Sequence, command: Uint8Array): CommandOutcome {
     const reader = new BinaryReader(command);
     const procedure = this.#registry.procedure(reader.u16(), reader.u8());
-    const hasSession = (reader.u8() & 1) !== 0;
+    const sessioned = hasSession(reader.u8());
     const head = this.#head;
     head.principal = reader.varint();
-    head.session = hasSession ? { lease: reader.varint(), epoch: reader.varint() } : undefined;
+    head.session = sessioned ? { lease: reader.varint(), epoch: reader.varint() } : undefined;
     const refusal = head.session === undefined ? undefined : this.#sessionRefusal(head.session);
     if (refusal !== undefined) return voided(refusal);
     head.wanted = this.#sink!.wanted(run.origin, run.incarnation, sequence);

@@ -1,10 +1,11 @@
-import type {
-  BinaryReader,
-  BinaryWriter,
-  ClusterTimeMs,
-  LeaseHandle,
-  Revision,
-  Token,
+import {
+  type BinaryReader,
+  type BinaryWriter,
+  type ClusterTimeMs,
+  type LeaseHandle,
+  type Revision,
+  type Token,
+  UnknownFormatError,
 } from '@lockstep/model';
 import type { LiveRecord, ValueCodec } from './contract.ts';
 
@@ -43,6 +44,8 @@ export const RECORD_OVERHEAD_BYTES = 64;
 const HAS_TOKEN = 1;
 const HAS_LEASE = 2;
 const HAS_DEADLINE = 4;
+/** All of them. A higher one says that newer software wrote the record. */
+const FLAGS_MAX = HAS_TOKEN | HAS_LEASE | HAS_DEADLINE;
 
 /** Appends a record's fixed fields and value. Fields at their usual value take no bytes. */
 export function encodeRecord<V>(
@@ -68,6 +71,7 @@ export function encodeRecord<V>(
 /** Twin of the above. Throws BinaryFormatError when malformed. */
 export function decodeRecord<V>(reader: BinaryReader, codec: ValueCodec<V>): StoredRecord<V> {
   const flags = reader.u8();
+  if (flags > FLAGS_MAX) throw new UnknownFormatError(`record flags ${flags} are unknown`);
   const createRevision = reader.f64();
   const modRevision = createRevision + reader.varint();
   const version = reader.varint();

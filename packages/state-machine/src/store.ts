@@ -9,6 +9,7 @@ import {
   type MemberId,
   type Revision,
   type Term,
+  UnknownFormatError,
   type WallTimeMs,
 } from '@lockstep/model';
 import type { AnyKeyspace, ImageSink, StateMachineOptions } from './contract.ts';
@@ -73,6 +74,8 @@ export class MetaRow extends SystemRow {
  */
 export class Store {
   readonly image: ImageWriter;
+  /** Highest feature level this process knows. */
+  readonly featureLevelMax: number;
   meta = new MetaRow();
   readonly tables: readonly KeyspaceTable[];
   leases = new LeaseTable();
@@ -92,6 +95,7 @@ export class Store {
 
   constructor(options: StateMachineOptions, sink: ImageSink = options.image) {
     this.image = new ImageWriter(sink);
+    this.featureLevelMax = options.featureLevelMax ?? FEATURE_LEVEL;
     const tables: KeyspaceTable[] = [];
     for (const extension of options.extensions) {
       for (const definition of extension.keyspaces) {
@@ -122,8 +126,18 @@ export class Store {
       this.meta.lastMember = Math.max(this.meta.lastMember, id);
     }
     const seeds = new Map(Object.entries(bootstrap.options));
-    seeds.set(ELECTION_TIMEOUT_OPTION.name, bootstrap.electionTimeoutMs);
+    const { electionTimeoutMs } = bootstrap;
+    if (electionTimeoutMs !== undefined) seeds.set(ELECTION_TIMEOUT_OPTION.name, electionTimeoutMs);
     for (const [name, value] of seeds) this.options.set(name, new OptionRow(name, value));
+  }
+
+  /** Throws UnknownFormatError when the cluster has gone beyond what this process knows. */
+  checkFeatureLevel(level: number): void {
+    const { featureLevelMax } = this;
+    if (level <= featureLevelMax) return;
+    throw new UnknownFormatError(
+      `the cluster is at feature level ${level}, this software knows ${featureLevelMax}`,
+    );
   }
 
   /** Forgets the seeds: an image is going to be loaded. */

@@ -13,6 +13,7 @@ import {
   createStateMachine,
   type Extension,
   encodeHello,
+  FEATURE_LEVEL,
   type StateEvent,
   type StateMachine,
 } from '../src/index.ts';
@@ -47,8 +48,15 @@ export class Driver {
   readonly #sequences = new Map<MemberId, number>();
   readonly #extensions: readonly Extension[];
 
-  constructor(extensions: readonly Extension[] = [TOY], image = new Map()) {
+  readonly #featureLevelMax: number;
+
+  constructor(
+    extensions: readonly Extension[] = [TOY],
+    image = new Map(),
+    featureLevelMax = FEATURE_LEVEL,
+  ) {
     this.#extensions = extensions;
+    this.#featureLevelMax = featureLevelMax;
     this.image = image;
     this.machine = this.#create();
   }
@@ -56,6 +64,7 @@ export class Driver {
   #create(): StateMachine {
     return createStateMachine({
       extensions: this.#extensions,
+      featureLevelMax: this.#featureLevelMax,
       bootstrap: BOOTSTRAP,
       image: {
         set: (key, value) => {
@@ -69,7 +78,7 @@ export class Driver {
 
   /** A second machine, started from a copy of this one's image. */
   reloaded(): Driver {
-    const copy = new Driver(this.#extensions, new Map(this.image));
+    const copy = new Driver(this.#extensions, new Map(this.image), this.#featureLevelMax);
     copy.load();
     copy.time = this.time;
     copy.index = this.index;

@@ -1,6 +1,7 @@
-import { encodeCommand, LeaseKind } from '@lockstep/model';
+import { encodeCommand, LeaseKind, UnknownFormatError } from '@lockstep/model';
 import { describe, expect, test } from 'vitest';
 import {
+  CHECK_BYTES,
   encodeAddMember,
   encodeAdvanceRevision,
   encodeCheckHash,
@@ -8,7 +9,9 @@ import {
   encodeRemoveMember,
   encodeSetOption,
   encodeUpdateMember,
+  Table,
 } from '../src/index.ts';
+import { StateHasher } from '../src/state-hash.ts';
 import { Driver } from './driver.ts';
 import { TOY, TREE } from './toy.ts';
 
@@ -16,6 +19,13 @@ const fill = (driver: Driver) => {
   driver.do({ do: 'put', in: 'plain', key: 'a', value: 'x' });
   driver.do({ do: 'put', in: 'store', key: 'a', value: 'x' });
 };
+
+/** With the check that a row of that content has. */
+function sealed(table: number, key: string, bytes: Uint8Array): Uint8Array {
+  const { a } = new StateHasher().start(table).text(key).finish(bytes, CHECK_BYTES);
+  new DataView(bytes.buffer, bytes.byteOffset).setInt32(0, a, true);
+  return bytes;
+}
 
 describe('the image', () => {
   test('of a machine that has applied nothing is empty; the first entry brings the seeds', () => {
@@ -26,6 +36,22 @@ describe('the image', () => {
     expect(twin.machine.clusterId).toBe(0xfeed_0000_0000_0001n);
     expect(twin.machine.members().map(({ name }) => name)).toEqual(['n1', 'n2', 'n3']);
     expect(twin.machine.option(TOY.options![0]!)).toBe(7);
+  });
+
+  test('of newer software is refused and not taken for damaged', () => {
+    const meta = new Driver();
+    fill(meta);
+    const bytes = Uint8Array.from(meta.image.get('\0\0')!);
+    bytes[CHECK_BYTES] = 2;
+    meta.image.set('\0\0', sealed(Table.Meta, '', bytes));
+    expect(() => meta.reloaded()).toThrow(new UnknownFormatError('image format 2 is unknown'));
+    const record = new Driver();
+    fill(record);
+    const key = [...record.image.keys()].find((name) => name.startsWith('\0\x11'))!;
+    const row = Uint8Array.from(record.image.get(key)!);
+    row[CHECK_BYTES] = 8;
+    record.image.set(key, sealed(0x11, key.slice(6), row));
+    expect(() => record.reloaded()).toThrow(new UnknownFormatError('record flags 8 are unknown'));
   });
 
   test('that lost or changed a row does not load', () => {
@@ -92,7 +118,7 @@ describe('system commands', () => {
   });
 
   test('raise the feature level only when every member has said it can', () => {
-    const driver = new Driver();
+    const driver = new Driver(undefined, undefined, 2);
     const raise = () => driver.apply(encodeRaiseFeatureLevel(2))[0];
     driver.hello(1, 1, { featureLevel: 2 });
     driver.hello(2, 1, { featureLevel: 2 });
@@ -102,6 +128,19 @@ describe('system commands', () => {
     expect(raise()).toMatchObject({ result: false });
     expect(driver.reloaded().machine.featureLevel).toBe(2);
     expect(driver.hello(3, 2, { featureLevel: 1 })).toMatchObject({ result: 'too-old' });
+  });
+
+  test('stop a member that is older than the feature level, in the log and in an image', () => {
+    const newer = new Driver(undefined, undefined, 2);
+    const older = new Driver();
+    for (const member of [1, 2, 3]) {
+      newer.hello(member, 1, { featureLevel: 2 });
+      older.hello(member, 1, { featureLevel: 2 });
+    }
+    newer.apply(encodeRaiseFeatureLevel(2));
+    const what = 'the cluster is at feature level 2, this software knows 1';
+    expect(() => older.apply(encodeRaiseFeatureLevel(2))).toThrow(what);
+    expect(() => new Driver(undefined, newer.image).load()).toThrow(what);
   });
 
   test('stop a member whose state hash differs from the leader’s at that index', () => {

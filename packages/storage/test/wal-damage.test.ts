@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { FileError } from '@lockstep/model';
 import { describe, expect, it } from 'vitest';
 import { testEntries } from '../src/log-driver.ts';
@@ -68,6 +69,28 @@ describe('write-ahead log and damage', { timeout: 60_000 }, () => {
       world.disk.names.unlink(file);
       expect(reopen(world).health, file).toBe('damaged');
     }
+  });
+
+  it('refuses a log of newer software and leaves it as it is', () => {
+    const world = writtenWorld(2);
+    const inode = world.disk.names.file('wal/00000001.wal')!;
+    const header = Buffer.from(inode.read(0, 4096));
+    header.writeUInt32LE(2, 8);
+    header.writeUInt32LE(crc32(header.subarray(16), crc32(header.subarray(0, 12))), 12);
+    inode.write(0, header);
+    world.crash('process');
+    const names = world.disk.names.list('wal');
+    const opened = world.open();
+    world.turns.drain();
+    expect(opened.error).toEqual({
+      code: 'EFORMAT',
+      message: 'wal/00000001.wal: segment format 2 is unknown: newer software wrote this log',
+    });
+    expect(world.disk.names.list('wal')).toEqual(names);
+    // A flipped bit in that field is damage.
+    const other = writtenWorld(2);
+    other.disk.flipBit('wal/00000001.wal', 8, 1);
+    expect(reopen(other).health).toBe('damaged');
   });
 
   it('reports damage when every segment is gone', () => {

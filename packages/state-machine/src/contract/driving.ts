@@ -55,6 +55,8 @@ export interface StateMachineOptions {
   readonly extensions: readonly Extension[];
   readonly image: ImageSink;
   readonly bootstrap: Bootstrap;
+  /** Highest feature level that counts as known; for tests. Default: that of this software. */
+  readonly featureLevelMax?: number;
 }
 
 /** What a fresh store starts from; the same on every member of a new cluster. */
@@ -62,7 +64,8 @@ export interface Bootstrap {
   readonly clusterId: bigint;
   readonly members: readonly { id: MemberId; name: string; etcdId: bigint; peerAddress: string }[];
   readonly options: Readonly<Record<string, number | string | boolean>>;
-  readonly electionTimeoutMs: number;
+  /** Left out: the option's default until the first entry sets it. */
+  readonly electionTimeoutMs?: number;
 }
 
 export interface StateMachine extends StateView {

@@ -95,6 +95,8 @@ const raiseFeatureLevel: Procedure<number, boolean> = {
     const before = meta.featureLevel;
     if (level <= before) return false;
     if (tx.members().some((member) => member.featureLevel < level)) return false;
+    // The members on record allow it, but this process may be older than what they ran then.
+    tx.store.checkFeatureLevel(level);
     meta.featureLevel = level;
     tx.undoWith(() => {
       meta.featureLevel = before;

@@ -1,5 +1,5 @@
 import type { FileError, FileSystem } from '@lockstep/model';
-import { InvariantError, LockstepError } from '@lockstep/model';
+import { InvariantError, LockstepError, UnknownFormatError } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { LogIdentity } from '../contract.ts';
 import { EMPTY_HARD_STATE } from '../memory-log-store.ts';
@@ -113,7 +113,8 @@ class Recovery {
     readFile(this.#input.fileSystem, this.#path(name), HEADER_BYTES, (error, bytes) => {
       if (error !== undefined) return this.#fail(error);
       const segment = segmentNumber(name)!;
-      const decoded = decodeHeader(bytes);
+      const decoded = this.#decodeHeader(name, bytes);
+      if (decoded === undefined) return;
       if (typeof decoded === 'string') {
         this.#badHeaders.push({ segment, reason: decoded });
         return this.#readHeaders(rest);
@@ -132,6 +133,18 @@ class Recovery {
       } else this.#files.push({ segment, name, header, headerCrc: crc });
       this.#readHeaders(rest);
     });
+  }
+
+  /** Undefined when newer software wrote the file: then the whole log is left as it is. */
+  #decodeHeader(name: string, bytes: Uint8Array): ReturnType<typeof decodeHeader> | undefined {
+    try {
+      return decodeHeader(bytes);
+    } catch (error) {
+      if (!(error instanceof UnknownFormatError)) throw error;
+      const message = `${this.#path(name)}: ${error.message}: newer software wrote this log`;
+      this.#fail({ code: 'EFORMAT', message });
+      return undefined;
+    }
   }
 
   /** Replays the live chain whose newest segment is at most `last`. */

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Index } from '@lockstep/model';
-import { BinaryReader, BinaryWriter, invariant } from '@lockstep/model';
+import { BinaryReader, BinaryWriter, invariant, UnknownFormatError } from '@lockstep/model';
 import type { HardState } from '@lockstep/raft';
 import type { LogIdentity, LogState } from '../contract.ts';
 import type { LogBase } from '../log-change.ts';
@@ -58,12 +58,20 @@ export function encodeHeader(header: SegmentHeader): { bytes: Uint8Array; crc: n
   invariant(writer.length <= HEADER_BYTES, `segment header of ${writer.length} bytes`);
   const bytes = Buffer.alloc(HEADER_BYTES);
   bytes.set(writer.take());
-  const crc = crc32(bytes.subarray(16));
+  const crc = headerCrc(bytes);
   bytes.writeUInt32LE(crc, 12);
   return { bytes, crc };
 }
 
-/** Decodes a block; a text says why it is none. */
+/** Over all of the block but the checksum itself. */
+function headerCrc(block: Uint8Array): number {
+  return crc32(block.subarray(16), crc32(block.subarray(0, 12)));
+}
+
+/**
+ * Decodes a block; a text says why it is none. Throws UnknownFormatError on a whole block of
+ * another format, which is no damage.
+ */
 export function decodeHeader(bytes: Uint8Array): { header: SegmentHeader; crc: number } | string {
   if (bytes.length < HEADER_BYTES) return `segment of ${bytes.length} bytes has no header`;
   const block = bytes.subarray(0, HEADER_BYTES);
@@ -71,8 +79,8 @@ export function decodeHeader(bytes: Uint8Array): { header: SegmentHeader; crc: n
   if (reader.u32() !== MAGIC || reader.u32() !== MAGIC_SECOND) return 'no segment header';
   const format = reader.u32();
   const crc = reader.u32();
-  if (crc32(block.subarray(16)) !== crc) return 'segment header fails its checksum';
-  if (format !== WAL_FORMAT) return `segment format ${format} is unknown`;
+  if (headerCrc(block) !== crc) return 'segment header fails its checksum';
+  if (format !== WAL_FORMAT) throw new UnknownFormatError(`segment format ${format} is unknown`);
   const cluster = BigInt.asUintN(64, reader.i64()).toString(16).padStart(16, '0');
   const identity = { cluster, member: reader.u32() };
   const segment = reader.u32();
