@@ -10,8 +10,10 @@ import type { FileError } from '@lockstep/model';
 import { directoryRefusal, type MemberReplica, openReplica } from '@lockstep/replica';
 import {
   createStateMachine,
+  ELECTION_TIMEOUT_OPTION,
   encodeCheckHash,
   encodeHello,
+  encodeSetOption,
   FEATURE_LEVEL,
   type LockRow,
 } from '@lockstep/state-machine';
@@ -86,7 +88,7 @@ function openMember(
   const { self, members, clusterId } = formation;
   const electionMs = parseDuration(settings['election-timeout']) ?? 1000;
   const extensions = [etcdExtension, zookeeperExtension, redisExtension];
-  const bootstrap = { clusterId, members, options: {}, electionTimeoutMs: electionMs };
+  const bootstrap = { clusterId, members, options: {} };
   const others = members.filter((member) => member.id !== self.id);
   return new Promise((resolve, reject) => {
     openReplica(
@@ -119,6 +121,7 @@ function openMember(
             dataDirectory: data.directory.identity.uuid,
             addresses: publishedAddresses(settings),
           }),
+        formation: [encodeSetOption(ELECTION_TIMEOUT_OPTION.name, electionMs)],
         hashCheck: encodeCheckHash,
         heartbeatMs: parseDuration(settings['heartbeat-interval']) ?? 100,
         electionMs,
@@ -230,6 +233,7 @@ function announceWhenReady(settings: Settings, replica: MemberReplica, log: Logg
           .filter((door) => settings[`listen-${door}`] !== 'none')
           .map((door) => `${door} ${settings[`listen-${door}`]}`);
         log.info(`${settings.name} is ready: ${doors.join(', ')}`);
+        reportMismatch(settings, replica, log);
       },
       failed: (error) => {
         log.warn(`${settings.name} waits: ${error.message}; ${error.hint}`);
@@ -237,6 +241,14 @@ function announceWhenReady(settings: Settings, replica: MemberReplica, log: Logg
       },
     });
   ask();
+}
+
+/** Flags seed cluster options at formation only; afterwards the cluster's value counts. */
+function reportMismatch(settings: Settings, replica: MemberReplica, log: Logger): void {
+  const own = parseDuration(settings['election-timeout']);
+  const ofCluster = replica.state.option(ELECTION_TIMEOUT_OPTION);
+  if (own === ofCluster) return;
+  log.warn(`--election-timeout is ${own} ms here; leases of the cluster count ${ofCluster} ms`);
 }
 
 /** Doors first, then the replica (which hands leadership over), then the lock on the directory. */

@@ -1,4 +1,4 @@
-import { EntryKind, encodeEntry, entryStamps } from '@lockstep/model';
+import { EntryKind, encodeEntry, entryStamps, type MemberId } from '@lockstep/model';
 import type { Entry, Raft } from '@lockstep/raft';
 import type { StateMachine } from '@lockstep/state-machine';
 import type { ClusterClock } from './cluster-clock.ts';
@@ -11,11 +11,15 @@ export interface TermStartOptions {
   readonly machine: () => StateMachine;
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;
+  readonly member: MemberId;
+  /** Commands of the very first entry of a cluster. */
+  readonly formation: readonly Uint8Array[];
 }
 
 /**
  * First entry of a term (design §6): cluster time goes on from the stamp of the last entry of this
  * log as it now stands, of the image when the log holds none; never from a remembered maximum.
+ * The first entry of all seeds the cluster options: whoever was elected decides (design §10).
  */
 export function termStartEntry(
   last: Entry | undefined,
@@ -25,7 +29,11 @@ export function termStartEntry(
   const time = last === undefined ? options.machine().time : entryStamps(last.data).time;
   options.clock.begin(time, options.monotonicMs());
   const kind = transferred ? EntryKind.Transferred : EntryKind.Elected;
-  return encodeEntry({ kind, time, wall: options.wallMs(), renewals: [], runs: [] });
+  const isFirst = last === undefined && options.machine().appliedIndex === 0;
+  const commands = isFirst ? options.formation : [];
+  const own = { origin: options.member, incarnation: 0, first: 0, commands };
+  const runs = commands.length === 0 ? [] : [own];
+  return encodeEntry({ kind, time, wall: options.wallMs(), renewals: [], runs });
 }
 
 /** True when only an entry of the leader's own makes due expiry happen (design §6). */

@@ -111,6 +111,8 @@ export class Loop implements NetworkHandler {
             machine: () => this.machine,
             monotonicMs: () => this.nowMs,
             wallMs: () => this.#wallMs(this.nowMs),
+            member,
+            formation: options.formation ?? [],
           }),
       ),
     );

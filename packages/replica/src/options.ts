@@ -49,6 +49,11 @@ export interface ReplicaOptions {
   readonly createStateMachine: (image: ImageSink) => StateMachine;
   /** Encoded `hello` command that opens an incarnation (design §4). */
   readonly hello: (incarnation: Incarnation) => Uint8Array;
+  /**
+   * Commands of the very first entry of a cluster: seeds of the cluster options. Members may be
+   * started with other values; those of the first leader count, for all (design §10).
+   */
+  readonly formation?: readonly Uint8Array[];
   /** Leader's command that carries its state hash at an index; left out: no checks are made. */
   readonly hashCheck?: (index: number, hash: string) => Uint8Array;
 

@@ -1,4 +1,5 @@
 import { LeaseKind } from '@lockstep/model';
+import { ELECTION_TIMEOUT_OPTION, encodeSetOption } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
 import { World } from './test-world.ts';
 
@@ -23,6 +24,22 @@ describe('a cluster of three', () => {
     }
     const hashes = world.members.map((member) => member.replica.state.stateHash());
     expect(new Set(hashes).size).toBe(1);
+  });
+
+  it('has the cluster options of its first leader, whatever the others were started with', () => {
+    const formation = (id: number) => [encodeSetOption('election-timeout', 1000 + id)];
+    const world = new World({ formation });
+    const leader = world.elect();
+    leader.write('w');
+    world.time.until('it is everywhere', () => world.members.every((member) => member.has('w')));
+    const { state } = leader.replica;
+    expect(state.option(ELECTION_TIMEOUT_OPTION)).toBe(1000 + leader.id);
+    for (const { replica } of world.members) {
+      expect(replica.state.stateHash()).toBe(state.stateHash());
+    }
+    world.kill(leader);
+    const next = world.elect();
+    expect(next.replica.state.option(ELECTION_TIMEOUT_OPTION)).toBe(1000 + leader.id);
   });
 
   it('elects another leader when the leader dies, within two election timeouts', () => {

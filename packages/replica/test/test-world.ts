@@ -118,6 +118,8 @@ export interface WorldOptions {
   readonly requestTimeoutMs?: number;
   /** The real log and data directory on a memory disk, instead of their simple twins. */
   readonly wal?: boolean;
+  /** Commands of the first entry, as each member would have it; then nothing is seeded before. */
+  readonly formation?: (member: MemberId) => readonly Uint8Array[];
   /** Beside that of the journal. */
   readonly extensions?: readonly Extension[];
 }
@@ -336,7 +338,7 @@ export class World {
               peerAddress: `member-${id}`,
             })),
             options: {},
-            electionTimeoutMs: 1000,
+            ...(this.options.formation === undefined ? { electionTimeoutMs: 1000 } : {}),
           },
         }),
       hello: (number) =>
@@ -349,6 +351,9 @@ export class World {
           dataDirectory: `directory-${member.id}`,
           addresses: {},
         }),
+      ...(this.options.formation === undefined
+        ? {}
+        : { formation: this.options.formation(member.id) }),
       hashCheck: encodeCheckHash,
       ...(this.options.tuning === undefined ? {} : { tuning: this.options.tuning }),
       ...(this.options.requestTimeoutMs === undefined
