@@ -98,14 +98,22 @@ function readEphemerals(state: StateView, prefix: ByteString, { lease }: Reader)
   return { error: ErrorCode.Ok, writeBody: (frames) => frames.strings(paths) };
 }
 
-/** Appends the body of a multiRead reply: each entry succeeds or fails by itself. */
+/** No client takes a frame of this size: the default limit of clients is one MiB. */
+const MULTI_READ_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Appends the body of a multiRead reply: each entry succeeds or fails by itself. False when it
+ * was left unfinished, since a small request may ask for the same large node again and again.
+ */
 export function writeMultiRead(
   frames: FrameWriter,
   state: StateView,
   reads: readonly ReadRequest[],
   reader: Reader,
-): void {
+): boolean {
+  const before = frames.length;
   for (const read of reads) {
+    if (frames.length - before > MULTI_READ_BYTES_MAX) return false;
     const { error, writeBody } = evaluateRead(state, read, reader);
     if (writeBody === undefined) {
       writeMultiHeader(frames, OpCode.Error, false, error);
@@ -116,4 +124,5 @@ export function writeMultiRead(
     }
   }
   writeMultiHeader(frames, OpCode.Error, true, -1);
+  return true;
 }

@@ -42,6 +42,12 @@ export function writeReply(session: Session, pending: Pending): Then {
     case 'read':
       writeRead(session, xid, request);
       return 'go-on';
+    case 'multiRead': {
+      head(frames, xid, door.zxid, ErrorCode.Ok);
+      const complete = writeMultiRead(frames, door.state, request.reads, session);
+      frames.end();
+      return complete ? 'go-on' : 'close';
+    }
     case 'sasl':
       head(frames, xid, 0, ErrorCode.Ok).buffer(null).end();
       return 'go-on';
@@ -146,10 +152,6 @@ function writeConnectionReply(session: Session, { xid, request }: Pending): void
       return;
     case 'whoAmI':
       writeClientInfo(reply(ErrorCode.Ok), visibleIdentities(session.identities));
-      frames.end();
-      return;
-    case 'multiRead':
-      writeMultiRead(reply(ErrorCode.Ok), door.state, request.reads, session);
       frames.end();
       return;
     case 'setWatches':

@@ -250,6 +250,14 @@ describe('multi', () => {
     client.send(OpCode.SetData, body.setData('/n', 'x'), 9);
     expect(summary(client.take())).toEqual(['9 ok']);
   });
+
+  test('a multiRead whose reply would be gigabytes ends the connection', () => {
+    client.create('/large', 'x'.repeat(900_000));
+    const read = [OpCode.GetData, body.read('/large')] as const;
+    client.send(OpCode.MultiRead, body.multi(...Array.from({ length: 5000 }, () => read)));
+    expect(client.closed).toBe('destroy');
+    expect(world.connect().ask(OpCode.Exists, body.read('/large')).error).toBe(0);
+  });
 });
 
 describe('ephemeral nodes', () => {
