@@ -139,6 +139,7 @@ export class Loop implements NetworkHandler {
       linkOf: (member) => this.linkOf(member),
       send: (to, message) => this.outbox.add(to, message),
       snapshot: (from, message) => this.snapshots?.received(from, message),
+      introduced: (payload) => this.membership.introduced(payload),
       log: (text) => options.log?.(text),
     });
   }

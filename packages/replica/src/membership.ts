@@ -1,15 +1,22 @@
 import {
+  BinaryFormatError,
   BinaryReader,
   BinaryWriter,
   EntryKind,
   encodeEntry,
   type MemberId,
+  NO_MEMBER,
   type PeerAddress,
+  utf8Bytes,
+  utf8Text,
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { MemberRecord } from '@lockstep/state-machine';
 import { readConfiguration, writeConfiguration } from './configuration-format.ts';
 import type { Loop } from './loop.ts';
+
+/** Door of the gossip by which members tell each other who leads; no door of clients has it. */
+export const INTRODUCTIONS = ':leader';
 
 /**
  * Membership follows the replicated member records (design §10): adding, promoting or removing a
@@ -22,6 +29,8 @@ export class MembershipKeeper {
    * although its record, and with it the address, is gone before. */
   readonly #addresses = new Map<MemberId, PeerAddress>();
   #followedMs = 0;
+  /** Leader that another member told of; perhaps one that joined while this member was away. */
+  #introduced: PeerAddress | undefined;
 
   constructor(loop: Loop) {
     this.#loop = loop;
@@ -31,7 +40,32 @@ export class MembershipKeeper {
   follow(nowMs: number): void {
     if (nowMs - this.#followedMs < this.#loop.settings.electionMs) return;
     this.#followedMs = nowMs;
+    this.#introduce();
     this.updatePeers(this.#loop.configuration);
+  }
+
+  /**
+   * A member whose own state is old may not know the leader, nor accept a link from it; then it
+   * would never hear of the change that added it. So followers say where the leader listens.
+   */
+  #introduce(): void {
+    const { raft, settings } = this.#loop;
+    const address = this.#addresses.get(raft.leader)?.address;
+    if (raft.leader === settings.member || address === undefined) return;
+    const writer = new BinaryWriter(64).varint(raft.leader).bytes(utf8Bytes(address));
+    this.#loop.gossip(INTRODUCTIONS, writer.take());
+  }
+
+  /** Another member says who leads. */
+  introduced(payload: Uint8Array): void {
+    try {
+      const reader = new BinaryReader(payload);
+      const [id, address] = [reader.varint(), utf8Text(reader.bytes())];
+      if (id !== this.#loop.settings.member) this.#introduced = { id, address };
+    } catch (error) {
+      if (!(error instanceof BinaryFormatError)) throw error;
+      this.#loop.options.log?.(`an introduction is malformed: ${error.message}`);
+    }
   }
 
   /** Once per tick while leading; raft refuses while an earlier change is not applied. */
@@ -78,6 +112,12 @@ export class MembershipKeeper {
     const { voters, votersOutgoing, learners } = configuration;
     const members = new Set([...voters, ...votersOutgoing, ...learners]);
     members.delete(settings.member);
+    const introduced = this.#introduced;
+    const { leader } = this.#loop.raft;
+    if (introduced !== undefined && (leader === NO_MEMBER || leader === introduced.id)) {
+      members.add(introduced.id);
+      if (!addresses.has(introduced.id)) addresses.set(introduced.id, introduced);
+    }
     const peers = [...members].map((id) => addresses.get(id));
     options.network.setPeers(peers.filter((peer) => peer !== undefined));
   }

@@ -3,6 +3,7 @@ import type { Message, Raft } from '@lockstep/raft';
 import { decodeFrame, type PeerMessage, type SnapshotMessage } from '@lockstep/transport';
 import type { Contact } from './contact.ts';
 import type { Forwarder } from './forwarder.ts';
+import { INTRODUCTIONS } from './membership.ts';
 import type { EntryTimes, Proposer } from './proposer.ts';
 import type { Subscribers } from './subscribers.ts';
 
@@ -16,6 +17,8 @@ export interface PeerInputOptions {
   linkOf(member: MemberId): number;
   send(to: MemberId, message: PeerMessage): void;
   snapshot(from: MemberId, message: SnapshotMessage): void;
+  /** A member says who leads. */
+  introduced(payload: Uint8Array): void;
   log(text: string): void;
 }
 
@@ -88,7 +91,8 @@ export class PeerInput {
         }
         return;
       case 'gossip':
-        subscribers.gossip(link.member, message.door, message.payload);
+        if (message.door === INTRODUCTIONS) this.#options.introduced(message.payload);
+        else subscribers.gossip(link.member, message.door, message.payload);
         return;
       default:
         if (isSnapshotMessage(message)) this.#options.snapshot(link.member, message);

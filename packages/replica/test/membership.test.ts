@@ -105,4 +105,26 @@ describe('a peer that names a known member', () => {
     leader.write('without them');
     world.time.until('it is applied', () => stays!.has('without them'));
   });
+
+  it('finds a leader that joined while it was away', () => {
+    const world = new World();
+    const leader = world.elect();
+    const away = world.followers()[0]!;
+    world.kill(away);
+    leader.replica.submit(
+      encodeAddMember({ name: 'n4', etcdId: 4n, peerAddress: 'member-4', learner: true }),
+    );
+    world.time.until('the leader links to it', () =>
+      leader.replica.status().peers.some((peer) => peer.id === 4),
+    );
+    const joiner = world.join(4);
+    leader.replica.submit(encodeUpdateMember({ member: 4, learner: false }));
+    leader.write('before');
+    world.time.until('it has the state', () => joiner.has('before'));
+    world.time.advance(500);
+    leader.replica.transferLeadership(4, () => {});
+    world.time.until('it leads', () => joiner.replica.status().role === 'leader');
+    world.start(away);
+    world.time.until('the one that was away has caught up', () => away.has('before'));
+  });
 });
