@@ -36,10 +36,11 @@ export function termStartEntry(
   return encodeEntry({ kind, time, wall: options.wallMs(), renewals: [], runs });
 }
 
-/** True when only an entry of the leader's own makes due expiry happen (design §6). */
+/** True when only an entry of the leader's own makes due expiry happen (design §6), or lets
+ * compaction and the freeing of a cleared keyspace go on. */
 export function tickDue(raft: Raft, machine: StateMachine, clusterMs: number): boolean {
   if (raft.role !== 'leader' || raft.lastIndex !== machine.appliedIndex) return false;
-  if (machine.expiryPending) return true;
+  if (machine.expiryPending || machine.backgroundPending) return true;
   return machine.nextDeadline !== 0 && clusterMs >= machine.nextDeadline;
 }
 

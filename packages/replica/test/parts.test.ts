@@ -9,11 +9,13 @@ import {
   utf8Bytes,
 } from '@lockstep/model';
 import type { ProposeResult, Raft } from '@lockstep/raft';
+import type { StateMachine } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
 import { ClusterClock } from '../src/cluster-clock.ts';
 import { Contact } from '../src/contact.ts';
 import { Forwarder } from '../src/forwarder.ts';
 import { decodePosition, ImageWriter, POSITION_KEY } from '../src/image-writer.ts';
+import { tickDue } from '../src/leadership.ts';
 import { PendingCommands } from '../src/pending-commands.ts';
 import { Proposer } from '../src/proposer.ts';
 import { Renewals } from '../src/renewals.ts';
@@ -39,6 +41,21 @@ describe('cluster time', () => {
     clock.advance(30_050, false);
     clock.advance(30_060, true);
     expect(clock.now).toBe(5140);
+  });
+});
+
+describe('an idle leader', () => {
+  it('appends ticks while expiry or background work is left, and when a deadline passes', () => {
+    const raft = { role: 'leader', lastIndex: 7 } as Raft;
+    const idle = { appliedIndex: 7, expiryPending: false, backgroundPending: false };
+    const due = (machine: object, clusterMs = 500) =>
+      tickDue(raft, { nextDeadline: 0, ...idle, ...machine } as StateMachine, clusterMs);
+    expect(due({})).toBe(false);
+    expect(due({ expiryPending: true })).toBe(true);
+    expect(due({ backgroundPending: true })).toBe(true);
+    expect(due({ backgroundPending: true, appliedIndex: 6 })).toBe(false);
+    expect(due({ nextDeadline: 501 })).toBe(false);
+    expect(due({ nextDeadline: 500 })).toBe(true);
   });
 });
 
