@@ -50,6 +50,7 @@ export const redisKeyspaces: readonly RedisKeyspace[] = Array.from({ length: DAT
 export const scriptKeyspace: KeyspaceDefinition<KeptScript> = {
   id: SCRIPTS_TABLE,
   name: 'redis/scripts',
+  unnumbered: true,
   history: false,
   ordered: false,
   codec: {

@@ -263,6 +263,25 @@ describe('the door', () => {
     expect(await client.call('PUBLISH', 'short', 'm')).toBe(':0\r\n');
   });
 
+  it('takes no revision for scripts kept and forgotten, nor for messages', async () => {
+    const { replica } = await open();
+    const client = await connect();
+    await client.call('SET', 'k', 'v');
+    const { revision } = replica.state;
+    expect(await client.call('EVAL', "return redis.call('get', 'k')", '0')).toBe('$1\r\nv\r\n');
+    const sha = (await client.call('SCRIPT', 'LOAD', 'return 1')).split('\r\n')[1]!;
+    await client.call('PUBLISH', 'c', 'm');
+    await client.call('MULTI');
+    await client.call('SCRIPT', 'FLUSH');
+    await client.call('SCRIPT', 'LOAD', 'return 1');
+    expect(await client.call('EXEC')).toMatch(/^\*2\r\n\+OK/);
+    expect(await client.call('EVALSHA', sha, '0')).toBe(':1\r\n');
+    expect(replica.state.revision).toBe(revision);
+    expect(await client.call('EVAL', "return redis.call('set', 'k', 'w', 'FENCE')", '0')).toBe(
+      `:${revision + 1}\r\n`,
+    );
+  });
+
   it('undoes a script that never ends, and goes on', async () => {
     await open();
     const client = await connect();

@@ -33,7 +33,7 @@ export class RecordWrites {
     const present = table.generation.slots.get(key);
     const before = present?.record;
     const slot = present ?? table.addSlot(key, store.image.hasher);
-    let revision = tx.takeRevision();
+    let revision = tx.revisionFor(keyspace);
     let record: LiveRecord;
     if (before === undefined) {
       if (this.#dropped !== undefined && this.#dropped.get(tokenKey(keyspace, key)) === revision) {
@@ -56,7 +56,7 @@ export class RecordWrites {
     const slot = table.generation.slots.get(key);
     if (slot === undefined) return undefined;
     const before = slot.record!;
-    const revision = this.#tx.takeRevision();
+    const revision = this.#tx.revisionFor(keyspace);
     table.dropSlot(slot);
     if (before.token === revision) this.#noteDropped(keyspace, key, before.token);
     this.#replace(table, slot, before, undefined, revision);
@@ -134,7 +134,7 @@ export class RecordWrites {
     invariant(table.history === undefined, () => `clear of ${keyspace.name}, which keeps history`);
     const old = table.generation;
     if (old.slots.size === 0) return;
-    const revision = tx.takeRevision();
+    const revision = tx.revisionFor(keyspace);
     for (const { slot, record } of tx.changes()) {
       if (slot.generation === old && record?.token === revision) {
         this.#noteDropped(keyspace, slot.key, revision);
@@ -162,6 +162,7 @@ export class RecordWrites {
   }
 
   #noteDropped(keyspace: AnyKeyspace, key: ByteString, token: Token): void {
+    if (keyspace.unnumbered === true) return;
     this.#dropped ??= new Map();
     this.#dropped.set(tokenKey(keyspace, key), token);
   }

@@ -136,6 +136,13 @@ export class MachineTransaction extends StoreReader implements Transaction {
     return this.taken;
   }
 
+  /** The revision that a change of that keyspace carries. */
+  revisionFor(keyspace: AnyKeyspace): Revision {
+    if (keyspace.unnumbered !== true) return this.takeRevision();
+    this.writing();
+    return this.store.meta.revision;
+  }
+
   /** Takes a further revision: one key gets a second token. */
   anotherRevision(): Revision {
     this.taken = ++this.store.meta.revision;

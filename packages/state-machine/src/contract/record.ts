@@ -43,6 +43,9 @@ export interface KeyspaceDefinition<V = unknown> {
   /** Keeps every version until compaction (etcd). */
   readonly history: boolean;
   readonly codec: ValueCodec<V>;
+  /** True when its changes take no revision (design §5: scripts): records carry the present one
+   * and no token of theirs fences anything. */
+  readonly unnumbered?: boolean;
   /** Ordered keyspaces answer `range`; the others only exact keys (and `scan`). */
   readonly ordered: boolean;
   /**
