@@ -129,6 +129,8 @@ try {
   await program.parseAsync();
 } catch (error) {
   const usage = error instanceof LockstepError && error.code === 'INVALID_OPTION';
-  console.error(`lockstep: ${(error as Error).message}`);
-  process.exitCode = usage ? EXIT_USAGE : 1;
+  const next = error instanceof LockstepError && !usage ? `; ${error.hint}` : '';
+  console.error(`lockstep: ${(error as Error).message}${next}`);
+  // A member that could not open all its doors has others open already.
+  process.exit(usage ? EXIT_USAGE : 1);
 }

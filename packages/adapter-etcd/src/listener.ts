@@ -83,9 +83,7 @@ class Listener {
     const { host, port } = splitAddress(address);
     const failed = (error: NodeJS.ErrnoException): void => {
       const inUse = error.code === 'EADDRINUSE';
-      const cause = inUse
-        ? new LockstepError('ADDRESS_IN_USE', 'etcd address', address, '--listen-etcd')
-        : error;
+      const cause = inUse ? new LockstepError('ADDRESS_IN_USE', address, '--listen-etcd') : error;
       done(cause, 0);
     };
     this.#net.once('error', failed);

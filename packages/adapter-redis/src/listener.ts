@@ -79,7 +79,7 @@ export function startRedisDoor(
 
 function listenError(failure: NodeJS.ErrnoException, address: string): LockstepError {
   if (failure.code === 'EADDRINUSE') {
-    return new LockstepError('ADDRESS_IN_USE', 'address', address, '--listen-redis');
+    return new LockstepError('ADDRESS_IN_USE', address, '--listen-redis');
   }
   return new LockstepError('INVALID_OPTION', 'listen-redis', address, failure.message);
 }

@@ -60,7 +60,7 @@ export function startZookeeperDoor(
 
 function listenError(error: NodeJS.ErrnoException, address: string): LockstepError {
   if (error.code === 'EADDRINUSE') {
-    return new LockstepError('ADDRESS_IN_USE', 'address', address, '--listen-zookeeper');
+    return new LockstepError('ADDRESS_IN_USE', address, '--listen-zookeeper');
   }
   return new LockstepError('INVALID_OPTION', 'listen-zookeeper', address, error.message);
 }

@@ -36,9 +36,7 @@ export function startAdmin(
   server.once('error', (error: NodeJS.ErrnoException) => {
     const place = `${options.host}:${options.port}`;
     const busy = error.code === 'EADDRINUSE';
-    done(
-      busy ? new LockstepError('ADDRESS_IN_USE', '--listen-admin', place, '--listen-admin') : error,
-    );
+    done(busy ? new LockstepError('ADDRESS_IN_USE', place, '--listen-admin') : error);
   });
   server.listen(options.port, options.host, () => {
     const address = server.address();

@@ -75,7 +75,7 @@ export const ERRORS = {
   },
   ADDRESS_IN_USE: {
     outcome: 'failed',
-    message: '{} {} is in use',
+    message: '{} is in use',
     hint: 'stop the other process or choose another address with {}',
   },
   LOG_DAMAGED: {
@@ -103,18 +103,20 @@ export type ErrorCode = keyof typeof ERRORS;
 export class LockstepError extends Error {
   override name = 'LockstepError';
   readonly code: ErrorCode;
+  /** The next step, filled in with the details that follow those of the message. */
+  readonly hint: string;
 
   constructor(code: ErrorCode, ...details: readonly (string | number)[]) {
     let next = 0;
-    super(ERRORS[code].message.replaceAll('{}', () => String(details[next++] ?? '?')));
+    const fill = (text: string): string =>
+      text.replaceAll('{}', () => String(details[next++] ?? '?'));
+    const { message, hint } = ERRORS[code];
+    super(fill(message));
     this.code = code;
+    this.hint = fill(hint);
   }
 
   get outcome(): 'failed' | 'unknown' {
     return ERRORS[this.code].outcome;
-  }
-
-  get hint(): string {
-    return ERRORS[this.code].hint;
   }
 }

@@ -107,7 +107,7 @@ class WebSocketMesh implements Mesh {
     }
     this.#server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') {
-        done(new LockstepError('ADDRESS_IN_USE', listenFlag, listen, listenFlag));
+        done(new LockstepError('ADDRESS_IN_USE', listen, listenFlag));
       } else {
         done(new LockstepError('INVALID_OPTION', listenFlag, listen, error.message));
       }

@@ -109,7 +109,8 @@ describe('a mesh', () => {
     const error = await open({ member: 1, listen: `127.0.0.1:${port}` }).catch((e) => e);
     blocker.close();
     expect((error as LockstepError).code).toBe('ADDRESS_IN_USE');
-    expect((error as LockstepError).message).toContain(`--listen-peer 127.0.0.1:${port}`);
+    expect((error as LockstepError).message).toBe(`127.0.0.1:${port} is in use`);
+    expect((error as LockstepError).hint).toContain('--listen-peer');
   });
 
   it('closes a socket that talks rubbish instead of a handshake', async () => {
