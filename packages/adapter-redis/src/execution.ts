@@ -8,10 +8,10 @@ import {
 } from '@lockstep/state-machine';
 import type { ClientIdentity, CommandSpec, Execution } from './command.ts';
 import { resolveCommand } from './command-table.ts';
-import { CommandError } from './errors.ts';
+import { CommandError, OVER_BUDGET } from './errors.ts';
 import { keyspaceOf, type RedisRecord } from './keyspaces.ts';
 import { notifyKeyspace } from './notification.ts';
-import { type ErrorReply, isError, type Reply } from './reply.ts';
+import { type ErrorReply, error, isError, type Reply } from './reply.ts';
 import { scanHash } from './scan.ts';
 
 /** Bytes of arguments, values and replies that cost one step of the budget. */
@@ -109,6 +109,20 @@ export class CommandExecution implements Execution {
 
   notify(letter: string, event: ByteString, key: ByteString): void {
     if (this.tx !== undefined) notifyKeyspace(this.tx, this.db, letter, event, key);
+  }
+}
+
+/** A read behind a barrier has no transaction that the machine could undo for it. */
+export function performRead(
+  execution: CommandExecution,
+  spec: CommandSpec,
+  argv: readonly ByteString[],
+): Reply {
+  try {
+    return execution.perform(spec, argv);
+  } catch (failure) {
+    if (failure instanceof BudgetExceeded) return error(OVER_BUDGET);
+    throw failure;
   }
 }
 

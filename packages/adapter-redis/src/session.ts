@@ -1,5 +1,5 @@
-import { type ByteString, LIMITS, type LockstepError } from '@lockstep/model';
-import { BudgetExceeded, type CommandOutcome } from '@lockstep/state-machine';
+import { LIMITS, type LockstepError } from '@lockstep/model';
+import type { CommandOutcome } from '@lockstep/state-machine';
 import { admit, isErrorReply, RUNS_IN_MULTI, refuse } from './admission.ts';
 import { isProtocolError, type Request, RequestParser } from './codec.ts';
 import { type CommandSpec, hasFlag } from './command.ts';
@@ -7,9 +7,10 @@ import { ConnectionState } from './connection-state.ts';
 import type { RedisDoorCore } from './door.ts';
 import type { DoorSession, HeldCommand, OpenTransaction } from './door-session.ts';
 import { OVER_BUDGET, replyOf, tooLarge } from './errors.ts';
-import { CommandExecution } from './execution.ts';
+import { CommandExecution, performRead } from './execution.ts';
 import { loggedCommands, mergeReplies, runAtDoor } from './held-commands.ts';
 import { encodeRequest, encodeTransaction } from './procedures.ts';
+import { ReadQueue, type ReadQueueOwner, type ReadTimes } from './read-queue.ts';
 import {
   error,
   isError,
@@ -29,10 +30,11 @@ import type { Wire } from './wire.ts';
  * barrier; behind a write everything rides the log; behind a command that may block, and before
  * a command that changes the connection itself, requests stay where they are, unnumbered.
  */
-export class Session extends ConnectionState implements DoorSession, SlotOwner {
+export class Session extends ConnectionState implements DoorSession, SlotOwner, ReadQueueOwner {
   readonly #parser = new RequestParser();
   readonly #replies: ReplyQueue;
   readonly #core: RedisDoorCore;
+  readonly #reads: ReadQueue;
   readonly #wire: Wire;
   /** Parsed, but its turn has not come. */
   #waiting: Request | undefined;
@@ -49,6 +51,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     super(core.door, wire, id);
     this.#core = core;
     this.#wire = wire;
+    this.#reads = new ReadQueue(this, core.scheduler);
     this.#replies = new ReplyQueue(this, wire, core.scheduler, core.door.statistics);
     this.#parser.limited = !this.authenticated;
   }
@@ -298,25 +301,29 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     this.#process();
   }
 
-  read(batch: ReadBatch, times: { readonly clusterMs: number; readonly wallMs: number }): void {
-    this.#reading -= batch.slots.length;
-    if (this.closed) return;
-    for (const slot of batch.slots) {
-      const { spec, argv, db } = slot;
-      const execution = new CommandExecution({
-        reader: this.door.replica.state,
-        time: times.clusterMs,
-        wall: times.wallMs,
-        db,
-        client: this.identity,
-        seed: this.#core.nextSeed(),
-      });
-      const reply = performRead(execution, spec, argv);
-      if (spec.name === 'watch') this.#watching--;
-      const isKnown = spec.completed === undefined || isError(reply);
-      this.#replies.complete(slot, isKnown ? reply : spec.completed(this, argv, reply, db));
-    }
+  read(batch: ReadBatch, times: ReadTimes): void {
+    this.#reads.push(batch, times);
+  }
+
+  readsAnswered(): void {
     this.#process();
+  }
+
+  answerRead(slot: ReadSlot, times: ReadTimes): void {
+    const { spec, argv, db } = slot;
+    this.#reading--;
+    const execution = new CommandExecution({
+      reader: this.door.replica.state,
+      time: times.clusterMs,
+      wall: times.wallMs,
+      db,
+      client: this.identity,
+      seed: this.#core.nextSeed(),
+    });
+    const reply = performRead(execution, spec, argv);
+    if (spec.name === 'watch') this.#watching--;
+    const isKnown = spec.completed === undefined || isError(reply);
+    this.#replies.complete(slot, isKnown ? reply : spec.completed(this, argv, reply, db));
   }
 
   failed(slots: readonly Slot[], failure: LockstepError): void {
@@ -364,20 +371,6 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner {
     if (this.closed) return;
     this.markClosed();
     this.#core.forget(this, this.#blocking);
-  }
-}
-
-/** A read behind a barrier has no transaction that the machine could undo for it. */
-function performRead(
-  execution: CommandExecution,
-  spec: CommandSpec,
-  argv: readonly ByteString[],
-): Reply {
-  try {
-    return execution.perform(spec, argv);
-  } catch (failure) {
-    if (failure instanceof BudgetExceeded) return error(OVER_BUDGET);
-    throw failure;
   }
 }
 
