@@ -79,6 +79,8 @@ export class Tokens {
   }
 
   #change({ keyspace, key, revision, record, previous }: ChangeEvent, last: Revision): void {
+    // Scripts: their changes carry the present revision, and fence nothing.
+    if (keyspace.unnumbered === true) return;
     if (revision > last) {
       this.#world.fail('RevisionMonotone', `a change of revision ${revision} within ${last}`);
     }
