@@ -11,6 +11,7 @@ import {
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import { refusal } from './admission.ts';
+import { BackPressure } from './back-pressure.ts';
 import type { Door } from './door.ts';
 import type { LeaderMonitor } from './leader-monitor.ts';
 import type { Route } from './services/routes.ts';
@@ -141,6 +142,7 @@ class GrpcStream<Q, S>
   implements StreamCall<Q, S>
 {
   readonly #rpc: Rpc<Q, S>;
+  readonly #pressure: BackPressure | undefined;
   #ended = false;
 
   constructor(
@@ -149,6 +151,8 @@ class GrpcStream<Q, S>
   ) {
     super(call);
     this.#rpc = rpc;
+    // A server stream has one request, which is there already.
+    this.#pressure = 'pause' in call ? new BackPressure(call) : undefined;
     // Clients wait for the headers to know that the stream is open.
     call.sendMetadata(new Metadata());
   }
@@ -169,16 +173,20 @@ class GrpcStream<Q, S>
   send(response: S, sent?: () => void): number {
     if (this.#ended) return 0;
     const bytes = encodeMessage(this.#rpc.response, response);
-    this.call.write(bytes, sent);
+    const done = this.#pressure?.queued(bytes.length);
+    this.call.write(bytes, () => {
+      done?.();
+      sent?.();
+    });
     return bytes.length;
   }
 
   pause(): void {
-    (this.call as ServerDuplexStream<Q, Buffer>).pause();
+    this.#pressure?.hold(true);
   }
 
   resume(): void {
-    (this.call as ServerDuplexStream<Q, Buffer>).resume();
+    this.#pressure?.hold(false);
   }
 
   end(error?: RpcError): void {
