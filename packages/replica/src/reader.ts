@@ -81,7 +81,8 @@ export class Reader {
   /** The leader was lost: ask again, at the next tick. */
   drop(context: ReadContext): void {
     const barriers = this.#take(context);
-    if (barriers !== undefined) this.#dropped.push(...barriers);
+    // Not spread into one call: there may be more of them than a call takes arguments.
+    if (barriers !== undefined) this.#dropped = this.#dropped.concat(barriers);
   }
 
   #take(context: ReadContext): readonly Barrier[] | undefined {
@@ -139,9 +140,8 @@ export class Reader {
   }
 
   abandon(): void {
-    const all = [...this.#gathered, ...this.#dropped];
-    for (const barriers of this.#asked.values()) all.push(...barriers);
-    for (const { barriers } of this.#reached) all.push(...barriers);
+    const asked = [...this.#asked.values(), ...this.#reached.map(({ barriers }) => barriers)];
+    const all = [this.#gathered, this.#dropped, ...asked].flat();
     this.#gathered = [];
     this.#dropped = [];
     this.#asked.clear();
