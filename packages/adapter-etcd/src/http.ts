@@ -6,6 +6,9 @@ import type { Gateway } from './gateway/gateway.ts';
 /** Supplies the Prometheus text of /metrics. */
 export type MetricsSource = (done: (error: Error | undefined, text: string) => void) => void;
 
+/** Stands before targets that name no host. */
+const ORIGIN = 'http://localhost';
+
 /** The plain HTTP side of the client port: the JSON gateway, health, version and metrics. */
 export function createHttpServer(
   door: Door,
@@ -13,7 +16,10 @@ export function createHttpServer(
   metrics: MetricsSource | undefined,
 ): Server {
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    const target = request.url ?? '/';
+    // Clients send what they like, and `//[` is no URL.
+    if (!URL.canParse(target, ORIGIN)) return text(response, 400, '400 bad request\n');
+    const url = new URL(target, ORIGIN);
     if (gateway.handle(url.pathname, request, response)) return;
     const handler = HANDLERS[url.pathname];
     if (handler === undefined) return text(response, 404, '404 page not found\n');

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fromJson, toJson } from '../src/gateway/json-codec.ts';
 import { PATHS } from '../src/gateway/paths.ts';
@@ -35,6 +36,18 @@ async function* lines(response: Response): AsyncGenerator<unknown> {
 }
 
 describe('requests', () => {
+  it('answers targets that are no URL', async () => {
+    for (const target of ['//[', '//', 'http://[::1', '/%', '*', 'x:y']) {
+      const socket = connect(door.handle.port, '127.0.0.1');
+      const answer = new Promise<string>((resolve) =>
+        socket.once('data', (bytes) => resolve(bytes.toString('latin1'))),
+      );
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(await answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+      socket.destroy();
+    }
+  });
+
   it('writes integers as strings and bytes in base64, and leaves zeros out', async () => {
     await post('/v3/kv/put', { key: base64('a'), value: base64('1') });
     const [status, body] = await post('/v3/kv/range', { key: base64('a') });
