@@ -54,7 +54,7 @@ describe('the budget of a transaction', () => {
     expect(await refusal(nest([30, 30], () => range('k', { rangeEnd: b('l') })))).toBe(TOO_MANY);
     expect(await refusal(nest([30, 30], () => range('large')))).toBe(TOO_MANY);
     expect(door.replica.state.appliedIndex).toBe(before);
-    expect(await refusal(nest([10, 10], () => range('k', { rangeEnd: b('l') })))).toBe('no error');
+    expect(await refusal(nest([6, 6], () => range('k', { rangeEnd: b('l') })))).toBe('no error');
   });
 
   it('bounds reads beside a write, and then nothing is written', async () => {
@@ -84,7 +84,7 @@ describe('the budget of a transaction', () => {
     }));
     const success = nest([30, 1], (n) => put(`c${n}`), compare);
     expect(await refusal(success)).toBe(TOO_MANY);
-    expect(await refusal(nest([5, 1], (n) => put(`c${n}`), compare))).toBe('no error');
+    expect(await refusal(nest([2, 1], (n) => put(`c${n}`), compare))).toBe('no error');
   });
 
   it('bounds what is deleted and put', async () => {

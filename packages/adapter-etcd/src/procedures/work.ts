@@ -13,14 +13,14 @@ export const COST = {
   /** A comparison, a range: looking up where it begins. */
   lookUp: 10,
   /** A key that a range or a comparison passes. */
-  visit: 1,
+  visit: 4,
   /** A row that a range answers, beside its bytes; more where rows are sorted. */
-  row: 2,
-  sortedRow: 8,
+  row: 4,
+  sortedRow: 16,
   /** Superseded versions are read from disk, their size unknown before. */
   historyRow: 1000,
   put: 100,
-  deletion: 10,
+  deletion: 50,
 } as const;
 
 const BYTES_PER_STEP = 64;
