@@ -1,5 +1,5 @@
 import { type ByteString, invariant, NO_LEASE } from '@lockstep/model';
-import type { PutOptions, Transaction } from '@lockstep/state-machine';
+import { mayTake, type PutOptions, type Transaction } from '@lockstep/state-machine';
 import type { Execution } from './command.ts';
 import { CommandError, WRONG_TYPE } from './errors.ts';
 import type { Expiry } from './expiry.ts';
@@ -10,6 +10,12 @@ import { type RedisValue, stringValue } from './value.ts';
 export function writing(execution: Execution): Transaction {
   invariant(execution.tx !== undefined, 'a command that writes ran on a read-only view');
   return execution.tx;
+}
+
+/** NX: nobody has the key, nor a right to have it before us (option lock-barging). */
+export function isFree(execution: Execution, key: ByteString): boolean {
+  const { reader, db } = execution;
+  return execution.get(key) === undefined && mayTake(reader, keyspaceOf(db), key);
 }
 
 /** Text of a string record; throws WRONGTYPE for other kinds. */

@@ -190,6 +190,7 @@ export class RedisDoorCore implements EventSink {
   /** After a snapshot install messages are missing and waits may be over (design §8). */
   skipped(): void {
     this.#watches.changedAll();
+    this.waits.skipped();
     const lost = this.#pubsub.subscribers();
     for (const session of [...this.#sessions.values()]) {
       if (session.blocked || lost.has(session)) session.destroy();

@@ -2,6 +2,7 @@ import type { BinaryWriter, ByteString, Incarnation, Sequence } from '@lockstep/
 import type { Replica } from '@lockstep/replica';
 import { encodeReleaseWaiter, type LockGrant, type WaiterEvent } from '@lockstep/state-machine';
 import type { DoorSession } from './door-session.ts';
+import { keyspaceOf } from './keyspaces.ts';
 import { encodeWords } from './procedures.ts';
 import { error, type Reply } from './reply.ts';
 import { LoggedSlot, type Slot } from './slot.ts';
@@ -56,6 +57,27 @@ export class WaitTable {
     if (withError) wait.unserved = UNBLOCKED;
     this.#replica.submit(encodeReleaseWaiter(wait.slot.sequence));
     return true;
+  }
+
+  /** A snapshot was installed: who left the queue in between never gets an event here, and what
+   * it got ends with its expiry or its connection. */
+  skipped(): void {
+    const { member, state } = this.#replica;
+    for (const [request, { slot, incarnation }] of this.#waits) {
+      const waiters = state.waiters(keyspaceOf(slot.db), slot.argv?.[2] ?? '');
+      const isQueued = waiters.some(
+        (waiter) =>
+          waiter.request === request &&
+          waiter.origin === member &&
+          waiter.incarnation === incarnation,
+      );
+      if (!isQueued) this.#waits.delete(request);
+    }
+  }
+
+  /** Commands known to wait, or not yet known to have stopped. */
+  get size(): number {
+    return this.#waits.size;
   }
 
   ended({ waiter, outcome, result }: WaiterEvent): void {

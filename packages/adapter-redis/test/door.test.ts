@@ -1,3 +1,4 @@
+import { LeaseKind } from '@lockstep/model';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listRedisLocks } from '../src/index.ts';
 import { type OpenDoor, openDoor } from './open-door.ts';
@@ -120,6 +121,18 @@ describe('the door', () => {
     expect(await holder.next()).toBe(':1\r\n');
     while ((await holder.call('EXISTS', 'l')) !== ':0\r\n');
     expect(await holder.call('LOCK', 'QUEUE', 'l')).toBe('*0\r\n');
+  });
+
+  it('opens no lease for a SESSION lock that it refuses', async () => {
+    const { replica } = await open();
+    const [holder, other] = [await connect(), await connect()];
+    const leases = () => replica.state.leases(LeaseKind.RedisConnection).length;
+    await holder.call('SET', 'l', 'me');
+    expect(await other.call('LOCK', 'ACQUIRE', 'l', 'you', 'SESSION')).toBe('$-1\r\n');
+    expect(leases()).toBe(0);
+    await holder.call('DEL', 'l');
+    expect(await other.call('LOCK', 'ACQUIRE', 'l', 'you', 'SESSION')).toMatch(/^:/);
+    expect(leases()).toBe(1);
   });
 
   it('ends SESSION locks with their connection, and renews them until then', async () => {

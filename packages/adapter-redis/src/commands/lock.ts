@@ -1,4 +1,4 @@
-import type { ByteString, Token } from '@lockstep/model';
+import { type ByteString, NO_LEASE, type Token } from '@lockstep/model';
 import {
   acquireLock,
   cancelLockWaiters,
@@ -52,7 +52,10 @@ function acquire(execution: Execution, argv: readonly ByteString[]): Reply {
   const outcome = acquireLock(tx, keyspace, key, {
     owner,
     ttlMs,
-    lease: options.session && client !== undefined ? openConnectionLease(tx, client.id) : 0,
+    lease: NO_LEASE,
+    ...(options.session && client !== undefined
+      ? { openLease: () => openConnectionLease(tx, client.id) }
+      : {}),
     meta: encodeLockDetails({ meta: options.meta, client }),
     reentrant,
     unfair,
@@ -182,6 +185,12 @@ function force(execution: Execution, argv: readonly ByteString[]): Reply {
   return freed;
 }
 
+/** Fence records are removed by command only: the next token shown for the resource sets a new
+ * mark, however low, so this is for resources that are no more. */
+function unfence(execution: Execution, argv: readonly ByteString[]): Reply {
+  return writing(execution).removeFence(argv[2]!) ? 1 : 0;
+}
+
 type Row = readonly [
   name: string,
   arity: number,
@@ -224,6 +233,14 @@ subcommands.set('acquire', {
   blocks,
   served,
   identified: true,
+});
+subcommands.set('unfence', {
+  name: 'lock|unfence',
+  arity: 3,
+  flags: ['write', 'fast'],
+  keys: [0, 0, 0],
+  summary: 'Forgets the highest token seen for a resource.',
+  run: unfence,
 });
 subcommands.set('list', {
   name: 'lock|list',

@@ -1,5 +1,5 @@
 import type { ByteString } from '@lockstep/model';
-import { deleteKey, getText, replaceText, setExpiry, textOf, writing } from '../access.ts';
+import { deleteKey, getText, isFree, replaceText, setExpiry, textOf, writing } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, SYNTAX_ERROR } from '../errors.ts';
 import { type Expiry, type ExpiryUnit, isExpiryUnit, positiveExpiry } from '../expiry.ts';
@@ -61,12 +61,17 @@ function setUnit(options: SetOptions, unit: ExpiryUnit, amount: ByteString): voi
   options.amount = amount;
 }
 
-function holds(condition: Condition | undefined, record: RedisRecord | undefined): boolean {
+function holds(
+  execution: Execution,
+  key: ByteString,
+  condition: Condition | undefined,
+  record: RedisRecord | undefined,
+): boolean {
   switch (condition?.kind) {
     case undefined:
       return true;
     case 'NX':
-      return record === undefined;
+      return isFree(execution, key);
     case 'XX':
       return record !== undefined;
     case 'IFEQ':
@@ -91,7 +96,7 @@ function set(execution: Execution, argv: readonly ByteString[]): Reply {
       : positiveExpiry(execution, unit, amount, 'set');
   const record = execution.get(key);
   const old = options.get && record !== undefined ? textOf(record) : null;
-  if (!holds(options.condition, record)) return old;
+  if (!holds(execution, key, options.condition, record)) return old;
   if (options.token !== undefined) {
     admitToken(writing(execution), keyFence(execution.db, key), key, options.token);
   }
@@ -125,7 +130,7 @@ function applySet(
 }
 
 function setnx(execution: Execution, argv: readonly ByteString[]): Reply {
-  if (execution.get(argv[1]!) !== undefined) return 0;
+  if (!isFree(execution, argv[1]!)) return 0;
   applySet(execution, argv[1]!, argv[2]!, undefined);
   return 1;
 }

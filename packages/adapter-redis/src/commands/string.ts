@@ -1,5 +1,5 @@
 import { type ByteString, LIMITS } from '@lockstep/model';
-import { getText, replaceText, updateText } from '../access.ts';
+import { getText, isFree, replaceText, updateText } from '../access.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, NOT_AN_INTEGER, OVERFLOW, wrongArity } from '../errors.ts';
 import { formatFloat, parseFloatStrict } from '../float.ts';
@@ -41,7 +41,7 @@ function mset(execution: Execution, argv: readonly ByteString[]): Reply {
 function msetnx(execution: Execution, argv: readonly ByteString[]): Reply {
   if (argv.length % 2 === 0) return wrongArity('msetnx');
   for (let i = 1; i < argv.length; i += 2) {
-    if (execution.get(argv[i]!) !== undefined) return 0;
+    if (!isFree(execution, argv[i]!)) return 0;
   }
   setPairs(execution, argv);
   return 1;

@@ -19,6 +19,9 @@ import { decodeClaim, encodeClaim, LOCK_WAITER_KIND, type LockClaim } from './lo
  */
 
 export interface AcquireRequest extends LockClaim {
+  /** Opens the lease to hang the lock on instead of `lease`. Called only once it is decided that
+   * the lock is granted, extended or queued for. */
+  readonly openLease?: () => LeaseHandle;
   /** An owner that holds the lock already takes it once more and must release it as often. */
   readonly reentrant?: boolean;
   /** Takes a free name past its queue, where the option lock-barging allows it. */
@@ -57,21 +60,26 @@ export function acquireLock(
   const record = tx.get(keyspace, name);
   if (record === undefined) {
     if (mayTake(tx, keyspace, name, request.unfair === true)) {
-      const granted = grantLock(tx, keyspace, name, request, tx.origin);
+      const granted = grantLock(tx, keyspace, name, leased(request), tx.origin);
       return { kind: 'granted', token: granted.token, record: granted, holds: 1 };
     }
   } else {
     const owner = facet.ownerOf(record.value);
     if (owner === undefined) return { kind: 'wrong-type' };
-    if (owner === request.owner) return reacquire(tx, keyspace, name, record, request);
+    if (owner === request.owner) return reacquire(tx, keyspace, name, record, leased(request));
   }
   if (request.wait === undefined) return { kind: 'held', record };
   const length = tx.waiterCount(keyspace, name);
   if (length >= request.wait.queueMax) return { kind: 'queue-full', length };
-  const args = encodeClaim(request);
+  const args = encodeClaim(leased(request));
   const { deadline } = request.wait;
   const waiter = tx.enqueueWaiter(LOCK_WAITER_KIND, keyspace, [name], deadline, args);
   return { kind: 'queued', waiter, position: length };
+}
+
+/** The request with its lease open: the first write of an acquisition. */
+function leased(request: AcquireRequest): AcquireRequest {
+  return request.openLease === undefined ? request : { ...request, lease: request.openLease() };
 }
 
 function reacquire(
