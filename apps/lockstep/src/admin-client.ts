@@ -2,6 +2,7 @@ import type { ClusterStatus, LockTable } from '@lockstep/admin';
 
 /** Where the demo's members listen; the first that answers is asked. */
 export const DEFAULT_ADMIN = ['127.0.0.1:7070', '127.0.0.1:27070', '127.0.0.1:37070'];
+export const DEFAULT_REDIS = ['127.0.0.1:6379', '127.0.0.1:26379', '127.0.0.1:36379'];
 
 /** Asks the members in turn for a JSON document. Throws one line that names all that were tried. */
 export async function askAny<T>(addresses: readonly string[], path: string): Promise<T> {
@@ -14,8 +15,9 @@ export async function askAny<T>(addresses: readonly string[], path: string): Pro
       if (response.ok) return (await response.json()) as T;
       failures.push(`${address}: ${response.status} ${(await response.text()).trim()}`);
     } catch (error) {
-      const cause = (error as { cause?: { code?: string } }).cause;
-      failures.push(`${address}: ${cause?.code ?? (error as Error).message}`);
+      const { cause, name, message } = error as Error & { cause?: { code?: string } };
+      const late = name === 'TimeoutError' ? 'no answer in time; has it a leader?' : message;
+      failures.push(`${address}: ${cause?.code ?? late}`);
     }
   }
   throw new Error(`no member answered (${failures.join('; ')}); name one with --admin HOST:PORT`);

@@ -42,19 +42,19 @@ export async function runDemo(count: number, directory: string | undefined): Pro
   let stopping = false;
   let announced = false;
   const startedAt = Date.now();
-  console.log(`starting ${count} members; data in ${dir}`);
+  console.log(`starting ${count} ${count === 1 ? 'member' : 'members'}; data in ${dir}`);
 
   const start = (member: DemoMember): void => {
     const main = fileURLToPath(new URL('./main.js', import.meta.url));
     const child = spawn(process.execPath, [main, ...member.args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     member.process = child;
     prefixLines(child, member.name, () => {
       member.ready = true;
       if (announced || !members.every((each) => each.ready)) return;
       announced = true;
-      announce(count, Date.now() - startedAt);
+      announce(members, Date.now() - startedAt);
     });
     child.on('exit', (code, signal) => {
       member.ready = false;
@@ -62,6 +62,7 @@ export async function runDemo(count: number, directory: string | undefined): Pro
       if (stopping) return;
       if (code === 2 || !announced) {
         console.error(`${member.name} could not start (exit code ${code ?? signal})`);
+        if (!stopping) console.error('the lines above say why; a second demo needs the same ports');
         stop(1);
         return;
       }
@@ -81,11 +82,13 @@ export async function runDemo(count: number, directory: string | undefined): Pro
     );
     void Promise.all(gone).then(() => {
       if (directory === undefined) rmSync(dir, { recursive: true, force: true });
+      else console.log(`stopped; the data stays in ${dir}`);
       process.exit(code);
     });
   };
   process.on('SIGINT', () => stop(0));
   process.on('SIGTERM', () => stop(0));
+  process.on('SIGHUP', () => stop(0));
   for (const member of members) start(member);
 }
 
@@ -104,20 +107,24 @@ function prefixLines(child: ChildProcess, name: string, ready: () => void): void
   }
 }
 
-function announce(count: number, ms: number): void {
+function announce(members: readonly DemoMember[], ms: number): void {
+  const count = members.length;
   const ports = PORTS.slice(0, count);
+  const pids = members.map(({ name, process: child }) => `${name} is ${child?.pid}`).join(', ');
   const endpoints = ports.map(({ etcd }) => `127.0.0.1:${etcd}`).join(',');
   const servers = ports.map(({ zookeeper }) => `127.0.0.1:${zookeeper}`).join(',');
   const lines = [
     '',
-    colors.bold(`${count} members are up after ${(ms / 1000).toFixed(1)} s. Paste one of these:`),
+    colors.bold(
+      `${membersAre(count)} up after ${(ms / 1000).toFixed(1)} s. Paste in a second terminal, here:`,
+    ),
     '',
     colors.dim('  # etcd: take a lock, look at its key and token (create_revision)'),
     `  export ETCDCTL_API=3 ETCDCTL_ENDPOINTS=${endpoints}`,
     '  etcdctl put greeting hello && etcdctl get greeting -w fields',
     "  etcdctl lock deploy -- sh -c 'echo holding deploy; sleep 10'",
     '',
-    colors.dim('  # ZooKeeper: any client, unchanged'),
+    colors.dim('  # ZooKeeper: any client, unchanged; token: the czxid that stat shows'),
     `  zkCli.sh -server ${servers} create -e -s /lock- me`,
     '',
     colors.dim('  # Redis: the lock you know, with a token'),
@@ -129,8 +136,11 @@ function announce(count: number, ms: number): void {
     '  npx lockstep locks',
     "  npx lockstep lock nightly -- sh -c 'echo my token is $LOCKSTEP_TOKEN'",
     '',
-    'Kill the leader and see what happens. Ctrl-C stops everything.',
+    `Kill the leader (status names it) with kill -9 PID: ${pids}.`,
+    'It comes back by itself, nothing is lost. Ctrl-C stops everything.',
     '',
   ];
   console.log(lines.join('\n'));
 }
+
+const membersAre = (count: number) => (count === 1 ? '1 member is' : `${count} members are`);

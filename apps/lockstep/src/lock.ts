@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Address } from './option-value.ts';
+import { type Address, formatAddress } from './option-value.ts';
 import { RespClient } from './resp-client.ts';
 
 export interface LockOptions {
-  readonly address: Address;
+  /** Redis doors of the cluster; the first that answers is used. */
+  readonly addresses: readonly Address[];
   readonly password: string;
   readonly ttlMs: number;
   /** How long to queue; 0 for ever. */
@@ -28,14 +29,14 @@ export async function runLocked(
   command: readonly string[],
   options: LockOptions,
 ): Promise<number> {
-  const client = await RespClient.open(options.address);
-  if (options.password !== '') await client.call('AUTH', options.password);
-  if (options.database !== 0) await client.call('SELECT', String(options.database));
+  const client = await openAny(options.addresses);
   const owner = `${hostname()}:${process.pid}:${randomUUID()}`;
-  const ttl = String(options.ttlMs);
-  const token = await client.call(
-    ...['LOCK', 'ACQUIRE', name, owner, 'PX', ttl, 'BLOCK', String(options.waitMs), 'SESSION'],
-  );
+  const token = await acquire(client, name, owner, options).catch((error: Error) => {
+    // An open connection would keep this process alive after the message.
+    client.close();
+    const hint = error.message.startsWith('NOAUTH') ? '; give one with --password' : '';
+    throw new Error(`${error.message}${hint}`);
+  });
   if (typeof token !== 'number') {
     client.close();
     console.error(`lockstep lock: '${name}' was not free within ${options.waitMs} ms`);
@@ -45,6 +46,29 @@ export async function runLocked(
     console.log(`holding '${name}' with token ${token}; ctrl-c releases it`);
   }
   return holdWhile(client, name, owner, token, command, options);
+}
+
+/** The members in turn: each of them serves each lock. Throws one line that names all tried. */
+async function openAny(addresses: readonly Address[]): Promise<RespClient> {
+  const failures: string[] = [];
+  for (const address of addresses) {
+    try {
+      return await RespClient.open(address);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      failures.push(`${formatAddress(address)}: ${code ?? message}`);
+    }
+  }
+  throw new Error(`no member answered (${failures.join('; ')}); name one with --redis HOST:PORT`);
+}
+
+async function acquire(client: RespClient, name: string, owner: string, options: LockOptions) {
+  if (options.password !== '') await client.call('AUTH', options.password);
+  if (options.database !== 0) await client.call('SELECT', String(options.database));
+  const ttl = String(options.ttlMs);
+  return client.call(
+    ...['LOCK', 'ACQUIRE', name, owner, 'PX', ttl, 'BLOCK', String(options.waitMs), 'SESSION'],
+  );
 }
 
 async function holdWhile(
@@ -84,8 +108,9 @@ async function holdWhile(
       );
     }, options.ttlMs / 3);
     client.onClose = (error) => lost(error?.message ?? 'the connection was closed');
-    child?.on('error', (error) => {
-      console.error(`lockstep lock: ${command[0]}: ${error.message}`);
+    child?.on('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'ENOENT' ? 'command not found' : error.message;
+      console.error(`lockstep lock: ${command[0]}: ${why}`);
       finish(EXIT_NOT_FOUND);
     });
     child?.on('exit', (code, signal) =>

@@ -14,7 +14,7 @@ export async function printLocks(addresses: readonly string[], json: boolean): P
   }
   const table = new Table({
     head: ['name', 'door', 'token', 'holder', 'lease left', 'waiters'],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
   });
   for (const lock of locks) {
     const left =

@@ -1,16 +1,18 @@
 #!/usr/bin/env node
 import { LockstepError } from '@lockstep/model';
-import { Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_ADMIN } from './admin-client.ts';
+import { Command, Option as Flag, InvalidArgumentError } from 'commander';
+import { DEFAULT_ADMIN, DEFAULT_REDIS } from './admin-client.ts';
 import { DEMO_MEMBERS_MAX, runDemo } from './demo.ts';
 import { runLocked } from './lock.ts';
 import { printLocks } from './locks.ts';
-import { accepted, parseAddress, parseDuration } from './option-value.ts';
+import { accepted, formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 import { serve } from './serve.ts';
 import { readConfigFile, resolveSettings } from './settings.ts';
 import { printStatus } from './status.ts';
 import { VERSION } from './version.ts';
+
+const OPTIONS_FIRST = 'options come before the name: lockstep lock [options] NAME -- COMMAND';
 
 /** A mistake of the person at the keyboard: one line, exit code 2. */
 const EXIT_USAGE = 2;
@@ -24,7 +26,8 @@ const program = new Command('lockstep')
 
 const serving = program.command('serve').description('run one member');
 for (const option of OPTIONS as readonly Option[]) {
-  const note = `${option.doc} (${accepted(option.type)}; default '${option.default}')`;
+  const otherwise = option.default === '' ? '' : `; default '${option.default}'`;
+  const note = `${option.doc} (${accepted(option.type)}${otherwise})`;
   serving.option(`--${option.name} <value>`, `${note} [${variableOf(option)}]`);
 }
 serving.option('--config <file>', 'YAML file with the same option names [LOCKSTEP_CONFIG]');
@@ -52,23 +55,23 @@ program
   .option('--dir <dir>', 'keep the data here; default: a temporary directory')
   .action(({ members, dir }: { members: number; dir?: string }) => runDemo(members, dir));
 
-const adminOption = [
-  '--admin <host:port,…>',
-  'admin listeners to ask, the first that answers',
-] as const;
-const listOf = (text: string): string[] => text.split(',').map((each) => each.trim());
+const listOf = (text: string): string[] =>
+  text.split(',').map((each) => formatAddress(addressOf(each.trim())));
+const adminOption = new Flag('--admin <host:port,…>', 'members to ask, the first that answers')
+  .argParser(listOf)
+  .default(DEFAULT_ADMIN, DEFAULT_ADMIN.join(','));
 
 program
   .command('status')
   .description('every member: role, term, applied index, state hash')
-  .option(...adminOption, listOf, DEFAULT_ADMIN)
+  .addOption(adminOption)
   .option('--json', 'for programs')
   .action(({ admin, json }: { admin: string[]; json?: true }) => printStatus(admin, json === true));
 
 program
   .command('locks')
   .description('every lock of every door: name, holder, token, lease left, waiters')
-  .option(...adminOption, listOf, DEFAULT_ADMIN)
+  .addOption(adminOption)
   .option('--json', 'for programs')
   .action(({ admin, json }: { admin: string[]; json?: true }) => printLocks(admin, json === true));
 
@@ -76,17 +79,29 @@ program
   .command('lock <name> [command...]')
   .description('take a lock, run a command with LOCKSTEP_TOKEN, release; exit code of the command')
   .passThroughOptions()
-  .option('--redis <host:port>', 'Redis door to use', addressOf, addressOf('127.0.0.1:6379'))
+  .addOption(
+    new Flag('--redis <host:port,…>', 'Redis doors, the first that answers is used')
+      .argParser((text) => text.split(',').map((each) => addressOf(each.trim())))
+      .default(DEFAULT_REDIS.map(addressOf), DEFAULT_REDIS.join(',')),
+  )
   .option('--password <text>', 'for AUTH [LOCKSTEP_REDIS_PASSWORD]')
-  .option('--ttl <duration>', 'how long the lock outlives a silent holder', durationOf, 10_000)
-  .option('--wait <duration>', 'how long to queue; 0: for ever', durationOf, 0)
+  .addOption(
+    new Flag('--ttl <duration>', 'how long the lock outlives a silent holder; at least 100ms')
+      .argParser(timeToLive)
+      .default(10_000, '10s'),
+  )
+  .addOption(
+    new Flag('--wait <duration>', 'how long to queue; 0: for ever')
+      .argParser(durationOf)
+      .default(0),
+  )
   .option('--db <n>', 'Redis database', wholeNumber(0, 15), 0)
   .action(
     async (
       name: string,
       command: string[],
       flags: {
-        redis: ReturnType<typeof addressOf>;
+        redis: ReturnType<typeof addressOf>[];
         password?: string;
         ttl: number;
         wait: number;
@@ -95,8 +110,11 @@ program
     ) => {
       // The separator is ours, whether or not it was needed.
       const words = command[0] === '--' ? command.slice(1) : command;
+      if (words === command && command[0]?.startsWith('-')) {
+        throw new LockstepError('INVALID_OPTION', 'lock', `'${command[0]}'`, OPTIONS_FIRST);
+      }
       process.exitCode = await runLocked(name, words, {
-        address: flags.redis,
+        addresses: flags.redis,
         password: flags.password ?? process.env.LOCKSTEP_REDIS_PASSWORD ?? '',
         ttlMs: flags.ttl,
         waitMs: flags.wait,
@@ -117,6 +135,12 @@ function addressOf(text: string) {
   const address = parseAddress(text);
   if (address !== undefined) return address;
   throw new InvalidArgumentError(accepted({ kind: 'address' }));
+}
+
+function timeToLive(text: string): number {
+  const ms = durationOf(text);
+  if (ms >= 100) return ms;
+  throw new InvalidArgumentError('accepts 100ms and more');
 }
 
 function durationOf(text: string): number {

@@ -50,7 +50,7 @@ export async function serve(settings: Settings): Promise<void> {
   member = replica;
   const open = await openDoors(settings, replica, log);
   stopOnSignal([...open, replica], data, log);
-  announceWhenReady(settings, replica, log);
+  announceWhenReady(settings, formation, replica, log);
 }
 
 type Refusal = NonNullable<MeshOptions['verify']>;
@@ -225,14 +225,23 @@ function listLocks(replica: MemberReplica, clusterMs: number): LockRow[] {
   return rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-function announceWhenReady(settings: Settings, replica: MemberReplica, log: Logger): void {
+function announceWhenReady(
+  settings: Settings,
+  { members }: Formation,
+  replica: MemberReplica,
+  log: Logger,
+): void {
+  if (members.length > 1) {
+    const names = members.map(({ name }) => name).join(', ');
+    log.info(`${settings.name} started; it serves once a majority of ${names} is up`);
+  }
   const ask = (): void =>
     replica.barrier({
       reached: () => {
         const doors = (['etcd', 'zookeeper', 'redis', 'admin'] as const)
           .filter((door) => settings[`listen-${door}`] !== 'none')
           .map((door) => `${door} ${settings[`listen-${door}`]}`);
-        log.info(`${settings.name} is ready: ${doors.join(', ')}`);
+        log.info(`${settings.name} is ready: ${doors.join(', ')}, pid ${process.pid}`);
         reportMismatch(settings, replica, log);
       },
       failed: (error) => {
@@ -253,10 +262,13 @@ function reportMismatch(settings: Settings, replica: MemberReplica, log: Logger)
 
 /** Doors first, then the replica (which hands leadership over), then the lock on the directory. */
 function stopOnSignal(parts: readonly Closable[], data: MemberData, log: Logger): void {
-  let stopping = false;
+  let first: string | undefined;
   const stop = (signal: string): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    // Ctrl-C under a supervisor gives SIGINT from the terminal and SIGTERM from the supervisor:
+    // that is one wish to stop. The same signal twice is impatience.
+    if (first === signal) process.exit(1);
+    if (first !== undefined) return;
+    first = signal;
     log.info(`${signal}: stopping`);
     setTimeout(() => {
       log.warn(`not stopped within ${SHUTDOWN_MS_MAX} ms; leaving the rest to recovery`);
@@ -271,6 +283,8 @@ function stopOnSignal(parts: readonly Closable[], data: MemberData, log: Logger)
   };
   process.on('SIGINT', () => stop('SIGINT'));
   process.on('SIGTERM', () => stop('SIGTERM'));
+  // Only a member that `demo` started has this channel: it must not outlive the demo.
+  process.on('disconnect', () => stop('the demo ended'));
   process.on('uncaughtException', (error) => die(error, log));
 }
 

@@ -31,7 +31,7 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
       'redis',
       'health',
     ],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
   });
   members.forEach((member, i) => {
     const row = rows[i];
@@ -42,6 +42,7 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
 }
 
 function statusRow(row: MemberStatus): string[] {
+  const health = row.health === 'ok' && !row.leader ? 'no leader' : row.health;
   const role = row.role === 'leader' ? colors.green('leader') : row.role;
   const { etcd = '-', zookeeper = '-', redis = '-' } = row.addresses;
   return [
@@ -54,7 +55,7 @@ function statusRow(row: MemberStatus): string[] {
     etcd,
     zookeeper,
     redis,
-    row.health === 'ok' ? 'ok' : colors.red(row.health),
+    health === 'ok' ? health : colors.red(health),
   ];
 }
 
