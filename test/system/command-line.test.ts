@@ -78,3 +78,42 @@ describe('a damaged log', () => {
     expect(status).not.toBe(0);
   });
 });
+
+describe('the command that npm links', () => {
+  it('is in the repository, so that npm ci before the first build can link it', () => {
+    const linked = fileURLToPath(new URL('../../apps/lockstep/bin/lockstep.js', import.meta.url));
+    const { status, stdout } = spawnSync(linked, ['--version'], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(status).toBe(0);
+  });
+});
+
+describe('lockstep lock', () => {
+  let cluster: Cluster;
+  let door: string;
+  beforeAll(async () => {
+    cluster = await Cluster.start(1);
+    door = `127.0.0.1:${cluster.members[0]?.ports.redis}`;
+  });
+  afterAll(() => cluster?.stop());
+
+  it('ends when the door refuses its password', () => {
+    const { status, stderr } = lockstep('lock', '--redis', door, '--password', 'x', 'a', 'true');
+    expect(stderr).toContain('AUTH');
+    expect(status).toBe(1);
+  });
+
+  it('goes on to the next door when one does not answer', () => {
+    const doors = `127.0.0.1:1,${door}`;
+    const show = [process.execPath, '-p', 'process.env.LOCKSTEP_TOKEN'];
+    const { status, stdout } = lockstep('lock', '--redis', doors, 'a', '--', ...show);
+    expect(stdout).toMatch(/^\d+\n$/);
+    expect(status).toBe(0);
+  });
+
+  it('says that options come before the name', () => {
+    const { status, stderr } = lockstep('lock', 'a', '--redis', door, '--', 'true');
+    expect(stderr).toContain("'--redis' is not accepted; options come before the name");
+    expect(status).toBe(2);
+  });
+});

@@ -110,13 +110,14 @@ function prefixLines(child: ChildProcess, name: string, ready: () => void): void
 function announce(members: readonly DemoMember[], ms: number): void {
   const count = members.length;
   const ports = PORTS.slice(0, count);
+  const seconds = (ms / 1000).toFixed(1);
   const pids = members.map(({ name, process: child }) => `${name} is ${child?.pid}`).join(', ');
   const endpoints = ports.map(({ etcd }) => `127.0.0.1:${etcd}`).join(',');
   const servers = ports.map(({ zookeeper }) => `127.0.0.1:${zookeeper}`).join(',');
   const lines = [
     '',
     colors.bold(
-      `${membersAre(count)} up after ${(ms / 1000).toFixed(1)} s. Paste in a second terminal, here:`,
+      `${membersAre(count)} up after ${seconds} s. Paste these in a second terminal, same directory:`,
     ),
     '',
     colors.dim('  # etcd: take a lock, look at its key and token (create_revision)'),

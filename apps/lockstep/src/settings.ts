@@ -48,11 +48,33 @@ export function readConfigFile(path: string): Record<string, string> {
   } catch (error) {
     throw new LockstepError('INVALID_OPTION', '--config', `'${path}'`, (error as Error).message);
   }
-  const document: unknown = parse(text) ?? {};
+  const document = parseYaml(path, text) ?? {};
   if (typeof document !== 'object' || Array.isArray(document)) {
     throw new LockstepError('INVALID_OPTION', '--config', `'${path}'`, 'accepts a YAML mapping');
   }
-  return Object.fromEntries(
-    Object.entries(document as object).map(([key, value]) => [key, String(value)]),
-  );
+  const values: Record<string, string> = {};
+  for (const [key, value] of Object.entries(document as object)) {
+    // A key without a value is left at its default, not set to the word 'null'.
+    if (value === null) continue;
+    if (typeof value === 'object') {
+      const shown = `'${JSON.stringify(value)}'`;
+      throw new LockstepError(
+        'INVALID_OPTION',
+        `${path}: ${key}`,
+        shown,
+        'accepts one line of text',
+      );
+    }
+    values[key] = String(value);
+  }
+  return values;
+}
+
+function parseYaml(path: string, text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    const [why = ''] = (error as Error).message.split('\n');
+    throw new LockstepError('INVALID_OPTION', '--config', `'${path}'`, why.replace(/:$/, ''));
+  }
 }

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress, parseCluster, parseDuration } from '../src/option-value.ts';
-import { resolveSettings } from '../src/settings.ts';
+import { readConfigFile, resolveSettings } from '../src/settings.ts';
 
 const messageOf = (run: () => unknown): string => {
   try {
@@ -75,5 +78,34 @@ describe('option values', () => {
     expect(parseDuration('1.5s')).toBe(1500);
     expect(parseDuration('2m')).toBe(120_000);
     expect(parseDuration('soon')).toBeUndefined();
+  });
+});
+
+describe('the configuration file', () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  const read = (text: string): Record<string, string> => {
+    const path = join(directory, 'lockstep.yaml');
+    writeFileSync(path, text);
+    return readConfigFile(path);
+  };
+
+  it('leaves a key without value at its default', () => {
+    expect(read('redis-password:\nname: n2\n')).toEqual({ name: 'n2' });
+  });
+
+  it('refuses nested values by key', () => {
+    const nested = 'initial-cluster:\n  n1: 127.0.0.1:2380\n';
+    expect(messageOf(() => read(nested))).toMatch(/: initial-cluster: .*n1.* is not accepted/);
+  });
+
+  it('that is no YAML is named in one line', () => {
+    const message = messageOf(() => read('name: [n1'));
+    expect(message).toMatch(/^--config: .*lockstep\.yaml' is not accepted; .*line 1/);
+    expect(message).not.toContain('\n');
   });
 });
