@@ -117,7 +117,7 @@ function announce(members: readonly DemoMember[], ms: number): void {
   const lines = [
     '',
     colors.bold(
-      `${membersAre(count)} up after ${seconds} s. Paste these in a second terminal, same directory:`,
+      `${membersAre(count)} up after ${seconds} s. Paste in a second terminal, same directory:`,
     ),
     '',
     colors.dim('  # etcd: take a lock, look at its key and token (create_revision)'),
