@@ -45,6 +45,11 @@ export interface Network {
   send(to: MemberId, frame: Uint8Array, channel?: 'control' | 'bulk'): boolean;
   /** Bytes queued to that member and not yet handed to the operating system. */
   unsentBytes(to: MemberId, channel?: 'control' | 'bulk'): number;
+  /**
+   * Ends this link, both connections of it, because what came on it makes no sense; `linkDown`
+   * follows, perhaps before this returns, and a new link is made. Nothing if it is down already.
+   */
+  reset(link: LinkInfo, reason: string): void;
   close(done: () => void): void;
 }
 

@@ -138,6 +138,7 @@ export class Loop implements NetworkHandler {
       subscribers: this.subscribers,
       linkOf: (member) => this.linkOf(member),
       send: (to, message) => this.outbox.add(to, message),
+      reset: (link, reason) => this.options.network.reset(link, reason),
       snapshot: (from, message) => this.snapshots?.received(from, message),
       introduced: (payload) => this.membership.introduced(payload),
       log: (text) => options.log?.(text),

@@ -16,6 +16,8 @@ export interface PeerInputOptions {
   /** Number of the present link to a member, 0 when there is none. */
   linkOf(member: MemberId): number;
   send(to: MemberId, message: PeerMessage): void;
+  /** Ends a link on which a frame came that makes no sense. */
+  reset(link: LinkInfo, reason: string): void;
   snapshot(from: MemberId, message: SnapshotMessage): void;
   /** A member says who leads. */
   introduced(payload: Uint8Array): void;
@@ -50,13 +52,19 @@ export class PeerInput {
     if (this.#queue.length === 0) return;
     const queue = this.#queue;
     this.#queue = [];
+    let closed: LinkInfo | undefined;
     for (const { link, frame } of queue) {
+      // What follows a malformed frame on its link cannot be trusted either.
+      if (closed?.member === link.member && closed.link === link.link) continue;
       let messages: PeerMessage[];
       try {
         messages = decodeFrame(frame);
       } catch (error) {
         if (!(error instanceof BinaryFormatError)) throw error;
-        this.#options.log(`frame of member ${link.member} is malformed: ${error.message}`);
+        const reason = `frame of member ${link.member} is malformed: ${error.message}`;
+        this.#options.log(reason);
+        this.#options.reset(link, reason);
+        closed = link;
         continue;
       }
       this.#options.contact.heard(link.member, nowMs);

@@ -18,8 +18,9 @@ const LEASES_PER_GROUP_MAX = 100_000;
 
 /**
  * Keep-alives of this member (design §6): gathered per turn, one group in flight. With none in
- * flight they leave at once; under load at most one group per interval. A renewal may be repeated
- * without harm, so a group is simply sent again when leader or link change.
+ * flight they leave at once; under load, that is when more were asked for while a group was in
+ * flight, at most one group per interval. A renewal may be repeated without harm, so a group is
+ * simply sent again when leader or link change.
  */
 export class Renewals {
   readonly #member: MemberId;
@@ -32,6 +33,8 @@ export class Renewals {
   #sent = false;
   #sentMs = Number.NEGATIVE_INFINITY;
   #startedMs = Number.NEGATIVE_INFINITY;
+  /** Renewals came while the last group was in flight: the next one waits for the interval. */
+  #crowded = false;
 
   constructor(member: MemberId, incarnation: Incarnation, intervalMs: number) {
     this.#member = member;
@@ -54,7 +57,7 @@ export class Renewals {
   take(nowMs: number): RenewalGroup | undefined {
     if (this.#group === undefined) {
       if (this.#gathered.length === 0) return undefined;
-      if (nowMs - this.#startedMs < this.#intervalMs) return undefined;
+      if (this.#waitMs(nowMs) > 0) return undefined;
       this.#form(nowMs);
     }
     if (this.#sent) return undefined;
@@ -66,6 +69,11 @@ export class Renewals {
   /** Milliseconds until `take` may have something; undefined when nothing is gathered. */
   delayMs(nowMs: number): number | undefined {
     if (this.#group !== undefined || this.#gathered.length === 0) return undefined;
+    return this.#waitMs(nowMs);
+  }
+
+  #waitMs(nowMs: number): number {
+    if (!this.#crowded) return 0;
     return Math.max(0, this.#startedMs + this.#intervalMs - nowMs);
   }
 
@@ -87,6 +95,7 @@ export class Renewals {
   /** A group of this member was applied; stale copies of former groups answer nobody. */
   renewed(group: RenewalGroup, alive: readonly boolean[]): void {
     if (group.incarnation !== this.#incarnation || group.ticket !== this.#group?.ticket) return;
+    this.#crowded = this.#gathered.length > 0;
     const answered = this.#inFlight;
     this.#inFlight = [];
     this.#group = undefined;

@@ -104,6 +104,20 @@ describe('a cluster of three', () => {
     expect(new Set(origin.journal).size).toBe(200);
   });
 
+  it('ends a link on which a malformed frame comes, and goes on over the next', () => {
+    const world = new World();
+    const leader = world.elect();
+    const follower = world.followers()[0]!;
+    const marks = follower.marks.filter((mark) => mark === 'leader link lost').length;
+    leader.network!.send(follower.id, Uint8Array.from([1, 99]));
+    world.time.until('the link is down', () => {
+      return follower.marks.filter((mark) => mark === 'leader link lost').length > marks;
+    });
+    follower.write('w');
+    world.time.until('a command goes through', () => follower.outcome('w') === 'new w');
+    expect(follower.fatal).toBe(undefined);
+  });
+
   it('lets a barrier through on each member only when all before it is applied there', () => {
     const world = new World();
     const leader = world.elect();

@@ -301,7 +301,7 @@ describe('the proposer', () => {
 });
 
 describe('renewals', () => {
-  it('leave at once when none is in flight, then one group per interval', () => {
+  it('of a crowd leave as one group per interval', () => {
     const renewals = new Renewals(1, 1, 50);
     const told: string[] = [];
     const waiter = (name: string) => ({
@@ -321,6 +321,16 @@ describe('renewals', () => {
     expect(renewals.take(1060)).toEqual(second);
     renewals.renewed(second, [false]);
     expect(told).toEqual(['a true', 'b false']);
+  });
+
+  it('leave at once when none is in flight, however recent the last group is', () => {
+    const renewals = new Renewals(1, 1, 50);
+    const waiter = { renewed: () => {}, failed: () => {} };
+    renewals.add(11, waiter, 9000);
+    renewals.renewed(renewals.take(1000)!, [true]);
+    renewals.add(12, waiter, 9000);
+    expect(renewals.delayMs(1001)).toBe(0);
+    expect(renewals.take(1001)).toMatchObject({ leases: [12] });
   });
 });
 

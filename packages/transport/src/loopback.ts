@@ -114,6 +114,12 @@ export class LoopbackNetwork implements Network {
     return this.#links.get(to)?.unsentBytes ?? 0;
   }
 
+  reset(link: LinkInfo): void {
+    if (this.#links.get(link.member)?.info.link !== link.link) return;
+    this.drop(link.member);
+    this.#scheduler.post(() => this.connect());
+  }
+
   close(done: () => void): void {
     this.leave();
     this.#scheduler.post(done);

@@ -157,6 +157,14 @@ class WebSocketMesh implements Mesh {
     return this.#peers.get(to)?.connections[channel]?.unsentBytes ?? 0;
   }
 
+  reset(link: LinkInfo, reason: string): void {
+    const peer = this.#peers.get(link.member);
+    if (peer?.info?.link !== link.link) return;
+    const { bulk, control } = peer.connections;
+    bulk?.end(reason);
+    control?.end(reason);
+  }
+
   close(done: () => void): void {
     this.#closed = true;
     clearInterval(this.#aliveTimer);

@@ -94,6 +94,18 @@ export function networkSuite(name: string, create: () => Promise<NetworkWorld>):
       expect(one.links[1]!.link).toBeGreaterThan(one.links[0]!.link);
     });
 
+    it('ends a link that is reset at both sides, and makes another', async () => {
+      const { one, two } = await openPair();
+      two.network.reset(two.links[0]!, 'a frame is malformed');
+      await world.until(() => one.told.length === 3 && two.told.length === 3);
+      expect(one.told).toEqual(['up 2/1', 'down 2/1', 'up 2/1']);
+      expect(two.told).toEqual(['up 1/1', 'down 1/1', 'up 1/1']);
+      two.network.reset(two.links[0]!, 'late: that link is down already');
+      expect(two.network.send(1, bytes('again'))).toBe(true);
+      await world.until(() => one.frames.length === 1);
+      expect(two.told.length).toBe(3);
+    });
+
     it('ends the link to a member that is no peer any more', async () => {
       const { one, two } = await openPair();
       one.network.setPeers([]);

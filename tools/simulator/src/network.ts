@@ -109,10 +109,10 @@ export class Wires {
     }
   }
 
-  /** Resets the connection between two members, if there is one. */
-  reset(a: MemberId, b: MemberId): void {
+  /** Resets the connection between two members, if there is one: any, or that number only. */
+  reset(a: MemberId, b: MemberId, number?: number): void {
     const link = this.#links.get(pairOf(a, b));
-    if (link !== undefined) this.#break(link);
+    if (link !== undefined && (number ?? link.id) === link.id) this.#break(link);
   }
 
   /** Tries to make the link of a pair after a while; given up silently when it cannot be. */
@@ -265,6 +265,10 @@ export class SimNetwork implements Network {
 
   unsentBytes(to: MemberId, channel: Channel = 'control'): number {
     return this.#wires.unsent(this, to, channel);
+  }
+
+  reset(link: LinkInfo): void {
+    if (this.life.alive) this.#wires.reset(this.member, link.member, link.link);
   }
 
   close(done: () => void): void {
