@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { LockstepError } from '@lockstep/model';
 import { parse } from 'yaml';
-import { checkValue } from './option-value.ts';
+import { checkValue, parseDuration } from './option-value.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 
 export type OptionName = (typeof OPTIONS)[number]['name'];
@@ -32,7 +32,20 @@ export function resolveSettings(
     checkValue(place, option.type, text);
     settings[option.name] = text;
   }
+  checkTiming(settings as Settings);
   return settings as Settings;
+}
+
+const HEARTBEATS_PER_ELECTION_MIN = 5;
+
+/** Fewer heartbeats than that, and one late packet is an election. */
+function checkTiming(settings: Settings): void {
+  const election = settings['election-timeout'];
+  const heartbeat = settings['heartbeat-interval'];
+  const leastMs = (parseDuration(heartbeat) ?? 0) * HEARTBEATS_PER_ELECTION_MIN;
+  if ((parseDuration(election) ?? 0) >= leastMs) return;
+  const why = `accepts at least ${leastMs}ms with --heartbeat-interval ${heartbeat}`;
+  throw new LockstepError('INVALID_OPTION', '--election-timeout', `'${election}'`, why);
 }
 
 function firstGiven(...candidates: readonly [string | undefined, string][]): [string, string] {

@@ -62,6 +62,18 @@ describe('settings', () => {
   });
 });
 
+describe('timing', () => {
+  it('asks for five heartbeats in an election timeout', () => {
+    const slow = { 'heartbeat-interval': '1s' };
+    expect(messageOf(() => resolveSettings(slow, {}, {}))).toBe(
+      "--election-timeout: '1s' is not accepted; " +
+        'accepts at least 5000ms with --heartbeat-interval 1s',
+    );
+    const both = { ...slow, 'election-timeout': '5s' };
+    expect(messageOf(() => resolveSettings(both, {}, {}))).toBe('accepted');
+  });
+});
+
 describe('option values', () => {
   it('read addresses as people and other tools write them', () => {
     expect(parseAddress('http://n1.example:2380')).toEqual({ host: 'n1.example', port: 2380 });
