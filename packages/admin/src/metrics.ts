@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 /** Prometheus text of this member; gauges read the replica when they are scraped. */
 export class Metrics {
   readonly #registry = new Registry();
+  #rendering: Promise<string> | undefined;
   readonly #loop = monitorEventLoopDelay({ resolution: 10 });
 
   constructor(replica: Replica) {
@@ -50,8 +51,12 @@ export class Metrics {
     );
   }
 
+  /** Rendering takes milliseconds: whoever asks meanwhile, a thousand times even, shares it. */
   text(): Promise<string> {
-    return this.#registry.metrics();
+    this.#rendering ??= this.#registry.metrics().finally(() => {
+      this.#rendering = undefined;
+    });
+    return this.#rendering;
   }
 
   #gauge(name: string, help: string, read: () => number): void {
