@@ -1,4 +1,4 @@
-import { type ByteString, toByteString } from './bytes.ts';
+import type { ByteString } from './bytes.ts';
 
 /**
  * Sequential writer of our own binary formats (entry, command, image record). Little-endian;
@@ -229,7 +229,10 @@ export class BinaryReader {
   }
 
   byteString(): ByteString {
-    return toByteString(this.raw(this.varint()));
+    const count = this.varint();
+    const at = this.#advance(count);
+    // Straight from the input: a view in between would cost more than the string.
+    return this.#buffer.toString('latin1', at, at + count);
   }
 
   /** Everything that is left, as a view. */
