@@ -98,7 +98,8 @@ export class Door {
   /** Proposes what the writer of `command` holds, unless it is larger than a request may be. */
   submit(writer: BinaryWriter, waiter: CommandWaiter, refused: Done<never>): void {
     const size = writer.length;
-    const command = writer.copy();
+    // Held until it is applied: soon enough to be cut from the pool.
+    const command = writer.pooledCopy();
     if (size > this.settings.requestBytesMax) refused(rpcError('REQUEST_TOO_LARGE'));
     else this.replica.submit(command, waiter);
   }
