@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FileError, type Incarnation, LockstepError } from '@lockstep/model';
 import type { MemberDirectory } from '@lockstep/replica';
 import {
   DataDirectory,
+  type DataIdentity,
   LevelImageDirectory,
   lockDirectory,
   NodeFileSystem,
 } from '@lockstep/storage';
-import { type Formation, hex64 } from './formation.ts';
+import { type Formation, formationFrom, formationOf, hex64 } from './formation.ts';
+import type { Settings } from './settings.ts';
 
 /** An operating error of the data directory, with its path. */
 export class DataError extends Error {
@@ -21,60 +23,79 @@ export interface MemberData {
   readonly fileSystem: NodeFileSystem;
   readonly images: LevelImageDirectory;
   readonly directory: DataDirectory;
+  /** How its cluster was formed, whatever the flags of this start say. */
+  readonly formation: Formation;
   readonly incarnation: Incarnation;
   release(): Promise<void>;
 }
 
 /**
  * Opens a member's data directory, making it when there is none, locks it against other processes
- * and takes the next incarnation, durable before anything else happens. Throws
- * DATA_DIRECTORY_MISMATCH when it belongs to another member or cluster.
+ * and takes the next incarnation, durable before anything else happens. What a directory says of
+ * its member and cluster wins over the flags (design §10), unless they name others: then it throws
+ * DATA_DIRECTORY_MISMATCH. INVALID_OPTION when there is none and the flags form no cluster.
  */
-export async function openMemberData(path: string, formation: Formation): Promise<MemberData> {
+export async function openMemberData(settings: Settings): Promise<MemberData> {
+  const path = settings['data-dir'];
+  // Bad flags leave no directory behind.
+  if (!existsSync(path)) formationOf(settings);
   mkdirSync(join(path, 'images'), { recursive: true });
   const release = await call<(done: (error?: FileError) => void) => void>(path, (done) =>
     lockDirectory(path, done),
   );
   const fileSystem = new NodeFileSystem(path);
-  const directory = await openOrCreate(fileSystem, path, formation);
-  const { member, cluster } = directory.identity;
-  const expected = { member: formation.self.id, cluster: hex64(formation.clusterId) };
-  if (member !== expected.member || cluster !== expected.cluster) {
-    throw new LockstepError(
-      'DATA_DIRECTORY_MISMATCH',
-      path,
-      `member ${member} of cluster ${cluster}`,
-      `member ${expected.member} of cluster ${expected.cluster}`,
-    );
+  const unlock = () => new Promise<void>((resolve) => release(() => resolve()));
+  try {
+    const { directory, formation } = await openOrCreate(fileSystem, path, settings);
+    const incarnation = await call<Incarnation>(path, (done) => directory.nextIncarnation(done));
+    const images = new LevelImageDirectory(join(path, 'images'));
+    return { path, fileSystem, images, directory, formation, incarnation, release: unlock };
+  } catch (error) {
+    await unlock();
+    throw error;
   }
-  const incarnation = await call<Incarnation>(path, (done) => directory.nextIncarnation(done));
-  return {
-    path,
-    fileSystem,
-    images: new LevelImageDirectory(join(path, 'images')),
-    directory,
-    incarnation,
-    release: () => new Promise((resolve) => release(() => resolve())),
-  };
 }
 
 async function openOrCreate(
   fileSystem: NodeFileSystem,
   path: string,
-  formation: Formation,
-): Promise<DataDirectory> {
+  settings: Settings,
+): Promise<{ directory: DataDirectory; formation: Formation }> {
   const found = await new Promise<DataDirectory | FileError>((resolve) =>
     DataDirectory.open(fileSystem, (error, directory) => resolve(error ?? directory)),
   );
-  if (found instanceof DataDirectory) return found;
+  if (found instanceof DataDirectory) {
+    return { directory: found, formation: knownFormation(path, found.identity, settings) };
+  }
   if (found.code !== 'ENOENT') throw new DataError(`${path}: ${found.message}`);
+  const formation = formationOf(settings);
   const identity = {
     uuid: randomUUID(),
     name: formation.self.name,
     member: formation.self.id,
     cluster: hex64(formation.clusterId),
+    formation: { members: formation.text, token: formation.token },
   };
-  return call<DataDirectory>(path, (done) => DataDirectory.create(fileSystem, identity, done));
+  const directory = await call<DataDirectory>(path, (done) =>
+    DataDirectory.create(fileSystem, identity, done),
+  );
+  return { directory, formation };
+}
+
+/** How the cluster of an existing directory was formed; checked against flags that say so too. */
+function knownFormation(path: string, identity: DataIdentity, settings: Settings): Formation {
+  const { name, member, cluster, formation } = identity;
+  const own = `member ${member} (${name}) of cluster ${cluster}`;
+  if (formation !== undefined && settings['initial-cluster'] === '') {
+    const { self, ...known } = formationFrom(formation.members, formation.token, name);
+    if (settings.name === name && self !== undefined) return { ...known, self };
+    throw new LockstepError('DATA_DIRECTORY_MISMATCH', path, own, `a member '${settings.name}'`);
+  }
+  const expected = formationOf(settings);
+  const [id, expectedCluster] = [expected.self.id, hex64(expected.clusterId)];
+  if (member === id && cluster === expectedCluster) return expected;
+  const other = `member ${id} (${expected.self.name}) of cluster ${expectedCluster}`;
+  throw new LockstepError('DATA_DIRECTORY_MISMATCH', path, own, other);
 }
 
 /** The part of the data directory that the replica uses. */

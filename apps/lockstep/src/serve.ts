@@ -21,7 +21,7 @@ import { openWal } from '@lockstep/storage';
 import { type Mesh, type MeshOptions, openMesh } from '@lockstep/transport';
 import type { Logger } from 'pino';
 import { type MemberData, memberDirectoryOf, openMemberData } from './data.ts';
-import { type Formation, formationOf, hex64 } from './formation.ts';
+import { type Formation, hex64, isUnspecified, overruledFlags } from './formation.ts';
 import { openMemberLog } from './member-log.ts';
 import { nodeClock, nodeRandom, nodeScheduler } from './node-ports.ts';
 import { formatAddress, parseAddress, parseDuration } from './option-value.ts';
@@ -39,9 +39,10 @@ interface Closable {
 
 /** Runs one member until SIGINT or SIGTERM. Rejects when it cannot start. */
 export async function serve(settings: Settings): Promise<void> {
-  const formation = formationOf(settings);
   const log = openMemberLog(settings);
-  const data = await openMemberData(settings['data-dir'], formation);
+  const data = await openMemberData(settings);
+  const { formation } = data;
+  for (const line of overruledFlags(settings, formation)) log.warn(line);
   let member: MemberReplica | undefined;
   const refusal: Refusal = (theirs) =>
     member === undefined ? undefined : directoryRefusal(member.state.members(), theirs);
@@ -144,8 +145,8 @@ export function publishedAddresses(settings: Settings): Record<string, string> {
     const listen = settings[`listen-${door}`];
     const advertised = settings[`advertise-${door}`] || listen;
     const address = parseAddress(advertised);
-    const nowhere = address === undefined || address.host === '0.0.0.0' || address.host === '::';
-    if (listen !== 'none' && !nowhere) addresses[door] = formatAddress(address);
+    if (listen === 'none' || address === undefined || isUnspecified(advertised)) continue;
+    addresses[door] = formatAddress(address);
   }
   return addresses;
 }

@@ -18,6 +18,12 @@ export interface DataIdentity {
   readonly member: MemberId;
   /** 64-bit cluster id as 16 hex digits. */
   readonly cluster: string;
+  /** What the cluster was formed from, so that a restart needs no flags to know it. */
+  readonly formation?: {
+    /** First members as `name=host:port`, separated by commas. */
+    readonly members: string;
+    readonly token: string;
+  };
 }
 
 interface Contents extends DataIdentity {
@@ -70,13 +76,14 @@ export class DataDirectory {
         done(error ?? exists, undefined as never);
         return;
       }
-      const { uuid, name, member, cluster } = identity;
+      const { uuid, name, member, cluster, formation } = identity;
       const contents: Contents = {
         format: 1,
         uuid,
         name,
         member,
         cluster,
+        ...(formation === undefined ? {} : { formation }),
         incarnation: 0,
         image: null,
       };
@@ -86,8 +93,8 @@ export class DataDirectory {
   }
 
   get identity(): DataIdentity {
-    const { uuid, name, member, cluster } = this.#contents;
-    return { uuid, name, member, cluster };
+    const { uuid, name, member, cluster, formation } = this.#contents;
+    return { uuid, name, member, cluster, ...(formation === undefined ? {} : { formation }) };
   }
 
   /** The last incarnation taken, 0 before the first. */
