@@ -29,7 +29,8 @@ export class ScriptIndex implements KeyspaceIndex<KeptScript> {
     return this.#evaluated.size;
   }
 
-  /** The oldest by the revision at which it came, then digest: nothing of it depends on how this index was built. */
+  /** The oldest by the revision at which it came, then digest: nothing of it depends on how this
+   * index was built. */
   oldest(): ByteString | undefined {
     let found: ByteString | undefined;
     let age: Revision = 0;

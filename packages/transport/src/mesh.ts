@@ -31,8 +31,10 @@ export interface MeshOptions {
   readonly dataDirectory: string;
   /** Why another member is refused although cluster and ids fit (another data directory). */
   readonly verify?: (theirs: Handshake) => string | undefined;
-  /** Links made, lost and refused, in words. */
+  /** Links made and lost, in words. */
   readonly log?: (text: string) => void;
+  /** Handshakes refused, by this member or the other, with the reason; left out: told to `log`. */
+  readonly refused?: (text: string) => void;
   /** Answers GET /members, so that a member that joins can ask who is who. */
   readonly describe?: () => unknown;
   readonly unsentBytesMax?: number;
@@ -284,7 +286,8 @@ class WebSocketMesh implements Mesh {
     const theirs = connection.theirs;
     if (theirs === undefined) {
       const who = dialled === undefined ? 'an incoming connection' : `member ${dialled.id}`;
-      if (!this.#closed) this.#log(`no link with ${who}: ${reason}`);
+      const { refused, log } = this.#options;
+      if (!this.#closed) (refused ?? log)?.(`no link with ${who}: ${reason}`);
       return;
     }
     const peer = this.#peers.get(theirs.member);
