@@ -5,6 +5,7 @@ import { DEFAULT_ADMIN, DEFAULT_REDIS } from './admin-client.ts';
 import { DEMO_MEMBERS_MAX, runDemo } from './demo.ts';
 import { runLocked } from './lock.ts';
 import { printLocks } from './locks.ts';
+import { changeOption, printOptions } from './option.ts';
 import { accepted, formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
 import { serve } from './serve.ts';
@@ -55,6 +56,10 @@ program
   .option('--dir <dir>', 'keep the data here; default: a temporary directory')
   .action(({ members, dir }: { members: number; dir?: string }) => runDemo(members, dir));
 
+interface AdminFlags {
+  readonly admin: string[];
+  readonly json?: true;
+}
 const listOf = (text: string): string[] =>
   text.split(',').map((each) => formatAddress(addressOf(each.trim())));
 const adminOption = new Flag('--admin <host:port,…>', 'members to ask, the first that answers')
@@ -74,6 +79,17 @@ program
   .addOption(adminOption)
   .option('--json', 'for programs')
   .action(({ admin, json }: { admin: string[]; json?: true }) => printLocks(admin, json === true));
+
+program
+  .command('option [name] [value]')
+  .description('cluster options: lists them, shows one, or sets one for all members')
+  .addOption(adminOption)
+  .option('--json', 'for programs')
+  .action((name: string | undefined, value: string | undefined, flags: AdminFlags) =>
+    name === undefined || value === undefined
+      ? printOptions(flags.admin, name, flags.json === true)
+      : changeOption(flags.admin, name, value),
+  );
 
 program
   .command('lock <name> [command...]')

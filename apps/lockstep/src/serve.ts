@@ -132,7 +132,7 @@ function openMember(
             dataDirectory: data.directory.identity.uuid,
             addresses: publishedAddresses(settings),
           }),
-        formation: [encodeSetOption(ELECTION_TIMEOUT_OPTION.name, electionMs)],
+        formation: [encodeSetOption(ELECTION_TIMEOUT_OPTION.name, Math.round(electionMs))],
         hashCheck: encodeCheckHash,
         heartbeatMs: parseDuration(settings['heartbeat-interval']) ?? 100,
         electionMs,
@@ -267,7 +267,7 @@ function announceWhenReady(
 function reportMismatch(settings: Settings, replica: MemberReplica, log: Logger): void {
   const own = parseDuration(settings['election-timeout']);
   const ofCluster = replica.state.option(ELECTION_TIMEOUT_OPTION);
-  if (own === ofCluster) return;
+  if (own !== undefined && Math.round(own) === ofCluster) return;
   log.warn(`--election-timeout is ${own} ms here; leases of the cluster count ${ofCluster} ms`);
 }
 

@@ -81,6 +81,8 @@ export const evaluatedScriptsMax: ClusterOption<number> = {
   name: 'redis-evaluated-scripts-max',
   default: 500,
   doc: 'Scripts kept because EVAL brought them; SCRIPT LOAD is not limited by it.',
+  min: 0,
+  max: 1_000_000,
 };
 
 /** Longest queue of one lock; MAXQUEUE may ask for a shorter one. */
@@ -88,4 +90,6 @@ export const lockQueueMax: ClusterOption<number> = {
   name: 'redis-lock-queue-max',
   default: 10_000,
   doc: 'Clients that may wait for one lock with LOCK ACQUIRE … BLOCK; more get QUEUEFULL.',
+  min: 0,
+  max: 1_000_000,
 };

@@ -14,6 +14,8 @@ export const sessionLockTtl: ClusterOption<number> = {
   name: 'redis-session-lock-ttl',
   default: 10_000,
   doc: 'Milliseconds after which SESSION locks of a connection end when nobody renews them.',
+  min: 1000,
+  max: 3_600_000,
 };
 
 /** The lease of a connection's SESSION locks, if it has one. */

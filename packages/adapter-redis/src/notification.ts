@@ -34,16 +34,17 @@ export interface NotificationEvent {
   readonly keyevent: boolean;
 }
 
+/** Classes that `A` stands for. */
+const ALL_CLASSES = 'g$lshzxetd';
+const KNOWN = `${ALL_CLASSES}KEAmn`;
+
 /** Letters of Redis' directive. Replicated, since it changes what apply emits. */
 export const notifyKeyspaceEvents: ClusterOption<string> = {
   name: 'redis-notify-keyspace-events',
   default: '',
   doc: 'Keyspace notifications, as letters of the Redis directive notify-keyspace-events.',
+  alphabet: KNOWN,
 };
-
-/** Classes that `A` stands for. */
-const ALL_CLASSES = 'g$lshzxetd';
-const KNOWN = `${ALL_CLASSES}KEAmn`;
 
 /** The directive in the order in which Redis shows it; undefined when a letter is unknown. */
 export function normalizeNotifyFlags(text: string): string | undefined {

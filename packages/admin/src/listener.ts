@@ -3,6 +3,7 @@ import { LockstepError } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
 import type { LockRow } from '@lockstep/state-machine';
 import type { Metrics } from './metrics.ts';
+import { setOption, showOptions } from './options.ts';
 import { clusterStatus } from './status.ts';
 
 /** What `/locks` answers. */
@@ -25,7 +26,8 @@ export interface Admin {
   close(done: () => void): void;
 }
 
-/** HTTP for people and collectors: `/health`, `/status`, `/locks`, `/metrics`. GET only. */
+/** HTTP for people and collectors: `/health`, `/status`, `/locks`, `/metrics`, `/options`. GET
+ * only, save that `POST /options` sets a cluster option. */
 export function startAdmin(
   options: AdminOptions,
   done: (error: Error | undefined, admin?: Admin) => void,
@@ -51,11 +53,15 @@ export function startAdmin(
 }
 
 function answer(options: AdminOptions, request: IncomingMessage, response: ServerResponse): void {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    send(response, 405, { error: 'only GET is answered here' });
+  const path = (request.url ?? '/').split('?')[0];
+  if (request.method === 'POST' && path === '/options') {
+    setOption(options.replica, request, (status, body) => send(response, status, body));
     return;
   }
-  const path = (request.url ?? '/').split('?')[0];
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    send(response, 405, { error: 'only GET is answered here, and POST /options' });
+    return;
+  }
   switch (path) {
     case '/health':
       sendHealth(options.replica, response);
@@ -66,6 +72,9 @@ function answer(options: AdminOptions, request: IncomingMessage, response: Serve
     case '/locks':
       sendLocks(options, response);
       return;
+    case '/options':
+      showOptions(options.replica, (status, body) => send(response, status, body));
+      return;
     case '/metrics':
       options.metrics.text().then(
         (text) => send(response, 200, text),
@@ -73,9 +82,11 @@ function answer(options: AdminOptions, request: IncomingMessage, response: Serve
       );
       return;
     default:
-      send(response, 404, { error: `no ${path}; there are /health /status /locks /metrics` });
+      send(response, 404, { error: `no ${path}; there are ${PATHS}` });
   }
 }
+
+const PATHS = '/health /status /locks /options /metrics';
 
 /** Healthy: a barrier, hence a majority, answers. */
 function sendHealth(replica: Replica, response: ServerResponse): void {

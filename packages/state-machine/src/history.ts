@@ -147,6 +147,11 @@ export class HistoryTable {
     });
   }
 
+  /** Revision of the `keep`-th newest change; 0 when there are fewer. */
+  newest(keep: number): Revision {
+    return this.#index.newest(keep);
+  }
+
   changesBetween(
     first: Revision,
     last: Revision,

@@ -26,6 +26,7 @@ export {
   encodeUpdateMember,
   type UpdateMember,
 } from './system/membership.ts';
+export { acceptedValues, acceptsOption } from './system/option-range.ts';
 export {
   ELECTION_TIMEOUT_OPTION,
   LOCK_BARGING_OPTION,

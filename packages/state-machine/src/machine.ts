@@ -21,6 +21,7 @@ import {
   type CommandOutcome,
   type HistoryReference,
   type LiveRecord,
+  type OptionSetting,
   type StateMachine,
   type StateMachineOptions,
   type VoidReason,
@@ -108,6 +109,10 @@ class Machine extends StoreReader implements StateMachine {
 
   get clusterId(): bigint {
     return this.store.meta.clusterId;
+  }
+
+  options(): readonly OptionSetting[] {
+    return this.#registry.options().map((option) => ({ option, value: this.option(option) }));
   }
 
   get nextDeadline(): ClusterTimeMs {

@@ -7,6 +7,7 @@ import type {
   Transaction,
   WaiterKind,
 } from './contract.ts';
+import { acceptsOption } from './system/option-range.ts';
 import { CORE_OPTIONS } from './system/option-table.ts';
 
 type LeaseEnded = (tx: Transaction, lease: Lease) => void;
@@ -19,12 +20,9 @@ export class MachineRegistry {
   readonly #options = new Map<string, ClusterOption>();
 
   constructor(extensions: readonly Extension[]) {
-    for (const option of Object.values(CORE_OPTIONS)) this.#options.set(option.name, option);
+    for (const option of Object.values(CORE_OPTIONS)) this.#addOption(option);
     for (const extension of extensions) {
-      for (const option of extension.options ?? []) {
-        invariant(!this.#options.has(option.name), `option ${option.name} is defined twice`);
-        this.#options.set(option.name, option);
-      }
+      for (const option of extension.options ?? []) this.#addOption(option);
       for (const procedure of extension.procedures) this.#add(procedure);
       for (const kind of extension.waiters ?? []) {
         invariant(!this.#waiters.has(kind.name), `waiter kind ${kind.name} is defined twice`);
@@ -35,6 +33,13 @@ export class MachineRegistry {
         this.#leaseEnded.set(kind, hook);
       }
     }
+  }
+
+  #addOption(option: ClusterOption): void {
+    const { name } = option;
+    invariant(!this.#options.has(name), `option ${name} is defined twice`);
+    invariant(acceptsOption(option, option.default), `default of option ${name} is out of range`);
+    this.#options.set(name, option);
   }
 
   #add(procedure: AnyProcedure): void {
@@ -73,6 +78,11 @@ export class MachineRegistry {
   /** Undefined when no extension defines it. */
   option(name: string): ClusterOption | undefined {
     return this.#options.get(name);
+  }
+
+  /** Every option, by name. */
+  options(): readonly ClusterOption[] {
+    return [...this.#options.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   leaseEnded(kind: LeaseKind): LeaseEnded | undefined {

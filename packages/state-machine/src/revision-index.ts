@@ -9,6 +9,8 @@ interface Chunk {
   readonly marks: Uint32Array;
   readonly keys: KeyHistory[];
   count: number;
+  /** Items that are the first of their revision. */
+  starts: number;
 }
 
 /**
@@ -20,6 +22,8 @@ export class RevisionIndex {
   /** Items already popped from the first chunk. */
   #head = 0;
   #firstChunk = 0;
+  /** Revision appended last. */
+  #last: Revision = 0;
 
   append(revision: Revision, sub: number, live: boolean, key: KeyHistory): void {
     let chunk = this.#chunks[this.#chunks.length - 1];
@@ -29,9 +33,12 @@ export class RevisionIndex {
         marks: new Uint32Array(CHUNK),
         keys: new Array<KeyHistory>(CHUNK),
         count: 0,
+        starts: 0,
       };
       this.#chunks.push(chunk);
     }
+    if (revision !== this.#last) chunk.starts++;
+    this.#last = revision;
     chunk.revisions[chunk.count] = revision;
     chunk.marks[chunk.count] = sub * 2 + (live ? 1 : 0);
     chunk.keys[chunk.count] = key;
@@ -60,6 +67,33 @@ export class RevisionIndex {
     if (this.#firstChunk < 64 || this.#firstChunk * 2 < this.#chunks.length) return;
     this.#chunks = this.#chunks.slice(this.#firstChunk);
     this.#firstChunk = 0;
+  }
+
+  /** The `nth` newest revision, each counted once however many changes it has; 0 when there are
+   * fewer. Goes by whole chunks. */
+  newest(nth: number): Revision {
+    let left = nth;
+    for (let c = this.#chunks.length - 1; c >= this.#firstChunk; c--) {
+      const chunk = this.#chunks[c]!;
+      if (left > chunk.starts) {
+        left -= chunk.starts;
+        continue;
+      }
+      const head = c === this.#firstChunk ? this.#head : 0;
+      for (let i = chunk.count - 1; i >= head; i--) {
+        const revision = chunk.revisions[i]!;
+        if (this.#startsAt(c, i) && --left === 0) return revision;
+      }
+    }
+    return 0;
+  }
+
+  /** True when the item before that one is of another revision, or dropped. */
+  #startsAt(c: number, i: number): boolean {
+    const revision = this.#chunks[c]!.revisions[i]!;
+    if (i > 0) return this.#chunks[c]!.revisions[i - 1] !== revision;
+    const before = c > this.#firstChunk ? this.#chunks[c - 1] : undefined;
+    return before?.revisions[CHUNK - 1] !== revision;
   }
 
   /** Changes with first ≤ revision ≤ last in order, until `visit` returns false. */

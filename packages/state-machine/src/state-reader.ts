@@ -162,6 +162,10 @@ export class StoreReader implements StateReader {
     this.#history(keyspace).rangeAt(from, to, revision, visit);
   }
 
+  historyRevision(keyspace: AnyKeyspace, keep: number): Revision {
+    return this.#history(keyspace).newest(keep);
+  }
+
   changesBetween(
     keyspace: AnyKeyspace,
     first: Revision,

@@ -36,6 +36,29 @@ const historyRows = (driver: Driver) =>
   [...driver.image.keys()].filter((key) => key.startsWith('\0\x10')).length;
 
 describe('history', () => {
+  test('counts the revisions that changed it, each once, whatever else moved the counter', () => {
+    const driver = new Driver();
+    const own: number[] = [];
+    for (let i = 0; i < 2500; i++) {
+      driver.do({ do: 'put', in: 'tree', key: 'other', value: `${i}` });
+      driver.do(put('a', `${i}`), put('b', `${i}`));
+      own.push(driver.machine.revision);
+    }
+    const newest = (keep: number) => driver.machine.historyRevision(STORE, keep);
+    const all = () => [1, 2, 511, 512, 513, 1024, 2000, 2499, 2500].map(newest);
+    const expected = (kept: number) =>
+      [1, 2, 511, 512, 513, 1024, 2000, 2499, 2500].map((n) => (n > kept ? 0 : own[2500 - n]));
+    expect(all()).toEqual(expected(2500));
+    expect(newest(2501)).toBe(0);
+    driver.do({ do: 'compact', at: newest(1024) });
+    while (driver.machine.compacting(STORE)) driver.do();
+    expect(all()).toEqual(expected(1024));
+    expect(at(driver, newest(1024))).toEqual(['a=1476', 'b=1476']);
+    const reloaded = driver.reloaded().machine;
+    expect(reloaded.historyRevision(STORE, 1024)).toBe(newest(1024));
+    expect(reloaded.historyRevision(STORE, 1025)).toBe(0);
+  });
+
   test('answers for every revision from the image', () => {
     const driver = new Driver();
     driver.do(put('a', '1'), put('b', '1'));

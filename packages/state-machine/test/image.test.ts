@@ -117,6 +117,26 @@ describe('system commands', () => {
     expect(driver.machine.revision).toBe(1);
   });
 
+  test('refuse values out of the range that an option declares', () => {
+    const driver = new Driver();
+    const resultOf = (name: string, value: number | string) =>
+      driver.apply(encodeSetOption(name, value)).map((each) => each.kind === 'done' && each.result);
+    expect(resultOf('election-timeout', 99)).toEqual(['out-of-range']);
+    expect(resultOf('election-timeout', 60_001)).toEqual(['out-of-range']);
+    expect(resultOf('election-timeout', 1000.5)).toEqual(['out-of-range']);
+    expect(resultOf('election-timeout', Number.NaN)).toEqual(['out-of-range']);
+    expect(resultOf('election-timeout', 60_000)).toEqual(['set']);
+    expect(resultOf('lock-barging', 'perhaps')).toEqual(['out-of-range']);
+    expect(resultOf('lock-barging', 'no')).toEqual(['set']);
+    const shown = driver.machine.options().map(({ option, value }) => `${option.name} ${value}`);
+    expect(shown).toEqual([
+      'election-timeout 60000',
+      'lock-barging no',
+      'toy-limit 7',
+      'transaction-steps 1000000',
+    ]);
+  });
+
   test('raise the feature level only when every member has said it can', () => {
     const driver = new Driver(undefined, undefined, 2);
     const raise = () => driver.apply(encodeRaiseFeatureLevel(2))[0];

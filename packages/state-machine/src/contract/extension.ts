@@ -34,6 +34,13 @@ export interface ClusterOption<T extends number | string | boolean = number | st
   readonly name: string;
   readonly default: T;
   readonly doc: string;
+  /** Least and greatest value of a number; numbers are whole. */
+  readonly min?: number;
+  readonly max?: number;
+  /** The only texts that are accepted. */
+  readonly choices?: readonly string[];
+  /** The only characters that a text may be made of. */
+  readonly alphabet?: string;
 }
 
 /** What a door contributes. */

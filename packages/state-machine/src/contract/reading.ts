@@ -104,6 +104,12 @@ export interface StateReader {
     revision: Revision,
     visit: (reference: HistoryReference) => boolean | undefined,
   ): void;
+  /**
+   * The revision of the `keep`-th newest change of a keyspace with history, counting revisions that
+   * changed it and no others: compacted there, the last `keep` can still be read. 0 when fewer are
+   * kept. What a running compaction has not removed yet still counts.
+   */
+  historyRevision(keyspace: AnyKeyspace, keep: number): Revision;
   /** All changes with first ≤ revision ≤ last in (revision, sub) order: catch-up of watchers. */
   changesBetween(
     keyspace: AnyKeyspace,
@@ -136,6 +142,12 @@ export interface MemberRecord {
   readonly dataDirectory: string;
 }
 
+/** A cluster option and what the cluster has set it to. */
+export interface OptionSetting {
+  readonly option: ClusterOption;
+  readonly value: number | string | boolean;
+}
+
 /** Read-only state of this member: everything applied here. */
 export interface StateView extends StateReader {
   readonly appliedIndex: Index;
@@ -143,4 +155,6 @@ export interface StateView extends StateReader {
   /** State hash over all live records, as 16 hex digits (design §11). */
   stateHash(): string;
   readonly clusterId: bigint;
+  /** Every cluster option there is, by name. */
+  options(): readonly OptionSetting[];
 }

@@ -19,16 +19,21 @@ export const CORE_OPTIONS = {
     name: 'election-timeout',
     default: 1000,
     doc: 'election timeout in ms as formed; member leases last three, reconnect grace two of it',
+    min: 100,
+    max: 60_000,
   },
   transactionSteps: {
     name: 'transaction-steps',
     default: 1_000_000,
     doc: 'steps one transaction may spend before it is undone',
+    min: 1000,
+    max: 1_000_000_000,
   },
   lockBarging: {
     name: 'lock-barging',
     default: 'when-idle',
     doc: 'whether SET NX may take a free lock that has a queue: no, when-idle (only without), yes',
+    choices: ['no', 'when-idle', 'yes'],
   },
 } as const satisfies Record<string, ClusterOption>;
 

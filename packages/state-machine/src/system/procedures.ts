@@ -15,6 +15,7 @@ import type { MachineTransaction } from '../transaction.ts';
 import type { HashRing } from './hash-ring.ts';
 import { helloProcedure } from './hello.ts';
 import { addMemberProcedure, removeMemberProcedure, updateMemberProcedure } from './membership.ts';
+import { acceptsOption } from './option-range.ts';
 import { decodeOptionValue, encodeOptionValue, type OptionValue } from './option-table.ts';
 
 const RELEASE_WAITER = ProcedureFamily.System + 2;
@@ -45,6 +46,7 @@ const releaseWaiter: Procedure<Sequence, boolean> = {
   },
 };
 
+/** The proposer has looked at `acceptsOption`; it is looked at again at apply. */
 export function encodeSetOption(name: string, value: OptionValue): Uint8Array {
   const writer = writeCommandHead(new BinaryWriter(64), SET_OPTION, 1);
   writer.bytes(utf8Bytes(name));
@@ -52,7 +54,7 @@ export function encodeSetOption(name: string, value: OptionValue): Uint8Array {
   return writer.take();
 }
 
-export type SetOptionOutcome = 'set' | 'unknown-option' | 'wrong-type';
+export type SetOptionOutcome = 'set' | 'unknown-option' | 'wrong-type' | 'out-of-range';
 
 interface SetOption {
   readonly name: string;
@@ -73,6 +75,7 @@ const setOption: Procedure<SetOption, SetOptionOutcome> = {
     const option: ClusterOption | undefined = tx.registry.option(name);
     if (option === undefined) return 'unknown-option';
     if (typeof value !== typeof option.default) return 'wrong-type';
+    if (!acceptsOption(option, value)) return 'out-of-range';
     tx.setOption(option, value);
     return 'set';
   },

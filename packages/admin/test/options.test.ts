@@ -1,0 +1,82 @@
+import type { Clock, Scheduler } from '@lockstep/model';
+import { createLocalReplica, LocalImage, type LocalReplica } from '@lockstep/replica';
+import { createStateMachine } from '@lockstep/state-machine';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Admin, Metrics, type OptionTable, startAdmin } from '../src/index.ts';
+
+const clock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  setTimer(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+const scheduler: Scheduler = { post: (callback) => void setImmediate(callback) };
+
+describe('cluster options over HTTP', () => {
+  let replica: LocalReplica;
+  let admin: Admin;
+
+  beforeEach(async () => {
+    const image = new LocalImage();
+    const members = [{ id: 1, name: 'n1', etcdId: 1n, peerAddress: '127.0.0.1:2380' }];
+    const bootstrap = { clusterId: 1n, members, options: {} };
+    const stateMachine = createStateMachine({ extensions: [], image, bootstrap });
+    replica = createLocalReplica({ stateMachine, image, clock, scheduler });
+    const metrics = new Metrics(replica);
+    const options = { replica, version: '0', host: '127.0.0.1', port: 0, metrics };
+    admin = await new Promise((resolve, reject) =>
+      startAdmin({ ...options, locks: () => [] }, (error, opened) =>
+        opened === undefined ? reject(error) : resolve(opened),
+      ),
+    );
+  });
+  afterEach(async () => {
+    await new Promise<void>((resolve) => admin.close(resolve));
+    replica.close();
+  });
+
+  const url = () => `http://127.0.0.1:${admin.port}/options`;
+  const list = async () => (await fetch(url())).json() as Promise<OptionTable>;
+  const post = async (body: unknown, type = 'application/json') => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const headers = { 'content-type': type };
+    const response = await fetch(url(), { method: 'POST', headers, body: text });
+    return [response.status, await response.json()] as const;
+  };
+
+  it('are listed and set through the log', async () => {
+    const before = await list();
+    const row = before.options.find(({ name }) => name === 'lock-barging');
+    expect(row).toMatchObject({ value: 'when-idle', accepted: 'accepts no or when-idle or yes' });
+    const index = replica.state.appliedIndex;
+    const [status, set] = await post({ name: 'lock-barging', value: 'yes' });
+    expect([status, set]).toEqual([200, { ...row, value: 'yes' }]);
+    expect(replica.state.appliedIndex).toBe(index + 1);
+    expect((await list()).options).toContainEqual({ ...row, value: 'yes' });
+  });
+
+  it.each([
+    [{ name: 'lock-barging', value: 'perhaps' }, 400, /accepts no or when-idle or yes/],
+    [{ name: 'lock-barging', value: 1 }, 400, /1 is not accepted/],
+    [{ name: 'election-timeout', value: 5 }, 400, /accepts 100 to 60000/],
+    [{ name: 'election-timeout', value: '5' }, 400, /accepts 100 to 60000/],
+    [{ name: 'election-timeout' }, 400, /not accepted/],
+    [{ name: 'nothing', value: 5 }, 404, /no cluster option "nothing"/],
+    ['{', 404, /no cluster option/],
+    ['null', 404, /no cluster option/],
+    ['x'.repeat(70_000), 413, /65536 bytes/],
+  ])('are refused before the log when wrong: %j', async (body, status, error) => {
+    const index = replica.state.appliedIndex;
+    const [code, said] = await post(body);
+    expect(code).toBe(status);
+    expect((said as { error: string }).error).toMatch(error);
+    expect(replica.state.appliedIndex).toBe(index);
+  });
+
+  it('are not set by what a web page may send unasked', async () => {
+    const [status] = await post({ name: 'lock-barging', value: 'yes' }, 'text/plain');
+    expect(status).toBe(415);
+  });
+});
