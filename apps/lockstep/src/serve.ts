@@ -1,4 +1,9 @@
-import { etcdExtension, listEtcdLocks, startEtcdDoor } from '@lockstep/adapter-etcd';
+import {
+  AutoCompaction,
+  etcdExtension,
+  listEtcdLocks,
+  startEtcdDoor,
+} from '@lockstep/adapter-etcd';
 import { listRedisLocks, redisExtension, startRedisDoor } from '@lockstep/adapter-redis';
 import {
   listZookeeperLocks,
@@ -50,7 +55,8 @@ export async function serve(settings: Settings): Promise<void> {
   const replica = await openMember(settings, formation, data, mesh, log);
   member = replica;
   const open = await openDoors(settings, replica, log);
-  stopOnSignal([...open, replica], data, log);
+  const compaction = new AutoCompaction({ replica, clock: nodeClock });
+  stopOnSignal([...open, compaction, replica], data, log);
   announceWhenReady(settings, formation, replica, log);
 }
 

@@ -1,9 +1,11 @@
+export { AutoCompaction, type AutoCompactionOptions } from './auto-compaction.ts';
 export { DEFAULT_SETTINGS, type DoorPorts, type EtcdDoorSettings } from './door.ts';
 export type { MetricsSource } from './http.ts';
 export { ETCD, type EtcdRecord, type EtcdValue, valueBytes, valueLeaseId } from './keyspace.ts';
 export { type EtcdDoorHandle, type EtcdDoorOptions, startEtcdDoor } from './listener.ts';
 export { listEtcdLocks } from './locks.ts';
 export { writeDelete, writePut, writeTxn } from './operation.ts';
+export { autoCompactionRevisions } from './options.ts';
 export { writeCompact } from './procedures/compact.ts';
 export { writeLeaseGrant, writeLeaseRevoke } from './procedures/lease.ts';
 export { ProcedureId } from './procedures/outcome.ts';

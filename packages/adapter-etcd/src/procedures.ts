@@ -1,5 +1,6 @@
 import type { AnyProcedure, Extension } from '@lockstep/state-machine';
 import { ETCD } from './keyspace.ts';
+import { autoCompactionRevisions } from './options.ts';
 import { compactProcedure } from './procedures/compact.ts';
 import { deleteRangeProcedure } from './procedures/delete-range.ts';
 import { leaseGrantProcedure, leaseRevokeProcedure } from './procedures/lease.ts';
@@ -21,4 +22,5 @@ export const etcdExtension: Extension = {
   name: 'etcd',
   keyspaces: [ETCD],
   procedures: etcdProcedures,
+  options: [autoCompactionRevisions],
 };
