@@ -134,6 +134,9 @@ export interface VoteResponse extends Addressed {
   readonly kind: 'vote-response';
   readonly preVote: boolean;
   readonly reject: boolean;
+  /** Granted by a member whose log may lack what it acknowledged (`mayVote` is false): counts
+   * only when every voter of both halves has granted, so that nobody's log is passed over. */
+  readonly conditional: boolean;
   readonly incarnation: Incarnation;
   readonly campaign: number;
 }
@@ -230,9 +233,13 @@ export interface RaftConfig {
    * it then stands, undefined when the log holds none (then the image's stamps count).
    */
   readonly termStart: (last: Entry | undefined, transferred: boolean) => Uint8Array;
-  /** False while this member must not lead (damaged log, image being replaced). */
+  /** False while this member must not lead (image being replaced, no room for the log). */
   readonly mayCampaign: () => boolean;
-  /** False while this member must not vote either (damaged log, reference §6.4). */
+  /**
+   * False while the log may lack what this member acknowledged, and the hard state a vote it gave
+   * (damaged log, reference §6.4). It then wins, and its votes count, only in an election in which
+   * every voter takes part: whoever still holds more refuses (design §11).
+   */
   readonly mayVote: () => boolean;
 }
 

@@ -7,6 +7,9 @@ import { Membership } from './membership.ts';
 import { Outbox } from './outbox.ts';
 import { ForwardedReads } from './read-index.ts';
 
+/** `conditional`: granted, but counts only together with everybody's (design §11). */
+export type Vote = 'granted' | 'conditional' | 'refused';
+
 /** Votes received in one round of an election. */
 export interface Candidacy {
   /** Names this round in requests; answers to another round are dropped. */
@@ -14,7 +17,7 @@ export interface Candidacy {
   readonly preVote: boolean;
   /** The former leader asked for this election: its leases need no grace. */
   readonly transfer: boolean;
-  readonly votes: Map<MemberId, boolean>;
+  readonly votes: Map<MemberId, Vote>;
 }
 
 /**

@@ -1,9 +1,9 @@
-import { NO_MEMBER } from '@lockstep/model';
+import { type MemberId, NO_MEMBER } from '@lockstep/model';
 import type { VoteRequest, VoteResponse } from './contract.ts';
-import type { Core } from './core.ts';
+import type { Core, Vote } from './core.ts';
 import { becomeFollower } from './follower.ts';
 import { becomeLeader } from './leader.ts';
-import { quorumVote } from './quorum.ts';
+import { quorumVote, unanimousVote, type VoteResult } from './quorum.ts';
 
 export type CampaignKind = 'pre-vote' | 'last-resort' | 'transfer';
 
@@ -26,13 +26,15 @@ export function electionTimeout(core: Core): void {
 
 /**
  * Starts a round of an election, if this member may lead: it is a voter (but for the last
- * resort), its log is whole, and it knows the newest committed configuration (reference §3.3).
+ * resort), and it knows the newest committed configuration (reference §3.3). A member whose log is
+ * damaged does so only by a pre-vote of all voters, never at the leader's request or as the last
+ * resort.
  */
 export function campaign(core: Core, kind: CampaignKind): void {
   if (core.role === 'leader') return;
   core.resetElectionTimer();
   if (kind !== 'last-resort' && !core.membership.isVoter(core.id)) return;
-  if (!mayLead(core)) return;
+  if (!mayLead(core) || (kind !== 'pre-vote' && !core.mayVote)) return;
   if (kind === 'transfer') becomeCandidate(core, true);
   else becomePreCandidate(core);
   const { candidacy } = core;
@@ -54,7 +56,7 @@ function mayLead(core: Core): boolean {
 function becomePreCandidate(core: Core): void {
   core.role = 'pre-candidate';
   core.setLeader(NO_MEMBER);
-  const votes = new Map([[core.id, true]]);
+  const votes = new Map([[core.id, core.mayVote ? 'granted' : 'conditional'] as const]);
   core.candidacy = { campaign: ++core.campaigns, preVote: true, transfer: false, votes };
 }
 
@@ -73,6 +75,7 @@ function becomeCandidate(core: Core, transfer: boolean): void {
     term: core.term,
     preVote: false,
     reject: false,
+    conditional: !core.mayVote,
     incarnation: core.config.incarnation,
     campaign: number,
   });
@@ -110,7 +113,7 @@ export function handleVoteRequest(core: Core, request: VoteRequest): void {
     if (!request.preVote) becomeFollower(core, request.term, NO_MEMBER);
   }
   if (request.preVote) {
-    const granted = request.term > core.term && core.mayVote && core.isUpToDate(request);
+    const granted = request.term > core.term && core.isUpToDate(request);
     // A grant is for the term asked for; a refusal carries ours, which the asker adopts (E-9).
     respond(core, request, granted ? request.term : core.term, !granted);
     return;
@@ -128,7 +131,7 @@ export function handleVoteRequest(core: Core, request: VoteRequest): void {
 function canVoteFor(core: Core, request: VoteRequest): boolean {
   if (core.vote !== NO_MEMBER && core.vote !== request.from) return false;
   if (core.vote === NO_MEMBER && core.leader !== NO_MEMBER) return false;
-  return core.mayVote && core.isUpToDate(request);
+  return core.isUpToDate(request);
 }
 
 function respond(core: Core, request: VoteRequest, term: number, reject: boolean): void {
@@ -139,6 +142,7 @@ function respond(core: Core, request: VoteRequest, term: number, reject: boolean
     term,
     preVote: request.preVote,
     reject,
+    conditional: !reject && !core.mayVote,
     incarnation: request.incarnation,
     campaign: request.campaign,
   });
@@ -150,15 +154,40 @@ export function handleVoteResponse(core: Core, response: VoteResponse): void {
   if (candidacy === undefined || response.campaign !== candidacy.campaign) return;
   if (response.incarnation !== core.config.incarnation) return;
   if (response.preVote !== candidacy.preVote) return;
-  if (!candidacy.votes.has(response.from)) candidacy.votes.set(response.from, !response.reject);
+  if (!candidacy.votes.has(response.from)) candidacy.votes.set(response.from, voteOf(response));
   decide(core);
+}
+
+function voteOf(response: VoteResponse): Vote {
+  if (response.reject) return 'refused';
+  return response.conditional ? 'conditional' : 'granted';
+}
+
+/**
+ * A majority of votes that can be trusted, or everybody's. A committed entry that still exists is
+ * held by some voter; when all grant, the candidate's log is no worse than that one. The same
+ * holds for a forgotten vote: whoever it was given to remembers the term and refuses. A candidate
+ * whose own log is damaged needs everybody: it may have led the very term it asks for.
+ */
+function tally(core: Core, votes: ReadonlyMap<MemberId, Vote>): VoteResult {
+  const { configuration } = core.membership;
+  const all = unanimousVote(configuration, (id) => {
+    const vote = votes.get(id);
+    return vote === undefined ? undefined : vote !== 'refused';
+  });
+  if (all === 'won' || votes.get(core.id) === 'conditional') return all;
+  const trusted = quorumVote(configuration, (id) => {
+    const vote = votes.get(id);
+    return vote === undefined ? undefined : vote === 'granted';
+  });
+  return trusted === 'lost' ? all : trusted;
 }
 
 /** True when the round is over. */
 function decide(core: Core): boolean {
   const { candidacy } = core;
   if (candidacy === undefined) return true;
-  const result = quorumVote(core.membership.configuration, (id) => candidacy.votes.get(id));
+  const result = tally(core, candidacy.votes);
   if (result === 'pending') return false;
   if (result === 'lost') {
     becomeFollower(core, core.term, NO_MEMBER);

@@ -104,7 +104,10 @@ export class Progress {
       return true;
     }
     if (this.next - 1 !== rejected) return false;
-    this.next = Math.max(Math.min(rejected, hint + 1), this.match + 1);
+    const next = Math.max(Math.min(rejected, hint + 1), this.match + 1);
+    // It lost what it had acknowledged: asking again at once would go round for ever.
+    if (next === this.next) return false;
+    this.next = next;
     this.probeSent = false;
     this.#check();
     return true;

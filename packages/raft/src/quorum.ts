@@ -67,3 +67,19 @@ export function quorumVote(
   if (incoming === 'lost' || outgoing === 'lost') return 'lost';
   return incoming === 'won' && outgoing === 'won' ? 'won' : 'pending';
 }
+
+/** Won when every voter of both halves has granted, lost when one has refused. */
+export function unanimousVote(
+  sets: VoterSets,
+  voteOf: (id: MemberId) => boolean | undefined,
+): VoteResult {
+  let result: VoteResult = 'won';
+  for (const voters of [sets.voters, sets.votersOutgoing]) {
+    for (const id of voters) {
+      const vote = voteOf(id);
+      if (vote === false) return 'lost';
+      if (vote === undefined) result = 'pending';
+    }
+  }
+  return result;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EntryType, type VoteResponse } from '../src/index.ts';
+import { EntryType, type Message, type VoteResponse } from '../src/index.ts';
 import {
   append,
   entriesOf,
@@ -63,6 +63,7 @@ describe('elections', () => {
       term: 1,
       preVote: true,
       reject: false,
+      conditional: false,
       incarnation: 7,
       campaign: 2,
       ...rest,
@@ -78,7 +79,16 @@ describe('elections', () => {
     const member = new SingleMember({ log: [1, 1, 1] });
     const [request] = only(member.campaign(), 'vote');
     const { incarnation, campaign } = request!;
-    const answer = { from: 2, to: 1, term: 6, preVote: true, reject: true, incarnation, campaign };
+    const answer = {
+      from: 2,
+      to: 1,
+      term: 6,
+      preVote: true,
+      reject: true,
+      conditional: false,
+      incarnation,
+      campaign,
+    };
     member.step({ kind: 'vote-response', ...answer });
     expect(member.raft.status()).toMatchObject({ role: 'follower', term: 6, vote: 0 });
   });
@@ -95,7 +105,8 @@ describe('elections', () => {
     member.take();
     // A pre-vote needs no disk; the real one does.
     member.slowDisk = true;
-    const answer = { term: 2, preVote: true, reject: false, incarnation: 7, campaign: 1 };
+    const sure = { reject: false, conditional: false };
+    const answer = { term: 2, preVote: true, ...sure, incarnation: 7, campaign: 1 };
     member.raft.step({ kind: 'vote-response', from: 2, to: 1, ...answer });
     expect(member.take()).toEqual([]);
     expect(kinds(member.persist())).toEqual(['vote-response', 'vote', 'vote']);
@@ -112,14 +123,80 @@ describe('elections', () => {
     expect(only(member.tick(10), 'vote')).toHaveLength(2);
   });
 
-  test('no campaign and no vote of a member that must not', () => {
-    let whole = false;
-    const settings = { mayCampaign: () => whole, mayVote: () => whole };
-    const member = new SingleMember({ settings });
+  test('no campaign of a member that must not', () => {
+    let may = false;
+    const member = new SingleMember({ settings: { mayCampaign: () => may } });
     expect(member.tick(30)).toEqual([]);
-    expect(member.step(vote({ term: 1 }))).toMatchObject([{ reject: true }]);
+    may = true;
+    expect(only(member.tick(10), 'vote')).toHaveLength(2);
+  });
+
+  test('a damaged member grants on condition, pre-vote and vote, and refuses who holds less', () => {
+    let whole = false;
+    const member = new SingleMember({ log: [1], settings: { mayVote: () => whole } });
+    const granted = { reject: false, conditional: true };
+    expect(member.step(vote({ term: 2, preVote: true }))).toMatchObject([granted]);
+    expect(member.step(vote({ term: 2 }))).toMatchObject([granted]);
+    const less = { lastIndex: 0, lastTerm: 0 };
+    expect(member.step(vote({ term: 3, ...less }))).toMatchObject([
+      { reject: true, conditional: false },
+    ]);
     whole = true;
-    expect(member.step(vote({ term: 1 }))).toMatchObject([{ reject: false }]);
+    expect(member.step(vote({ term: 4 }))).toMatchObject([{ reject: false, conditional: false }]);
+  });
+
+  /** Answers a candidate's newest requests: `+` grants, `?` grants on condition, `-` refuses. */
+  function answer(member: SingleMember, requests: readonly Message[], votes: string): Message[] {
+    const said: Message[] = [];
+    for (const [at, request] of only(requests, 'vote').entries()) {
+      const sign = votes[at];
+      if (sign === undefined) continue;
+      const { to: from, preVote, incarnation, campaign } = request;
+      const term = sign === '-' ? request.term - 1 : request.term;
+      const told = { reject: sign === '-', conditional: sign === '?' };
+      const response = { from, to: 1, term, preVote, ...told, incarnation, campaign };
+      said.push(...member.step({ kind: 'vote-response', ...response }));
+    }
+    return said;
+  }
+
+  const five = { voters: [1, 2, 3, 4, 5] };
+
+  test.each([
+    ['++', 'candidate'],
+    ['+?', 'pre-candidate'],
+    ['+??', 'pre-candidate'],
+    ['+??-', 'follower'],
+    ['+?-+', 'candidate'],
+    ['????', 'candidate'],
+    ['?--', 'follower'],
+  ])('a whole candidate among five that hears %s is %s', (votes, role) => {
+    const member = new SingleMember({ log: [1], ...five });
+    answer(member, member.campaign(), votes);
+    expect(member.raft.role).toBe(role);
+  });
+
+  test.each([
+    ['+++', 'pre-candidate'],
+    ['+++-', 'follower'],
+    ['-', 'follower'],
+    ['++??', 'candidate'],
+  ])('a damaged candidate among five that hears %s is %s', (votes, role) => {
+    const member = new SingleMember({ log: [1], ...five, settings: { mayVote: () => false } });
+    const requests = answer(member, member.campaign(), votes);
+    expect(member.raft.role).toBe(role);
+    if (role !== 'candidate') return;
+    answer(member, requests, '+++');
+    expect(member.raft.role).toBe('candidate');
+    answer(member, only(requests, 'vote').slice(3), '?');
+    expect(member.raft.role).toBe('leader');
+  });
+
+  test('a damaged member does not take over at the request of the leader', () => {
+    const member = new SingleMember({ log: [1], settings: { mayVote: () => false } });
+    member.step(heartbeat({}));
+    expect(member.step({ kind: 'timeout-now', from: 2, to: 1, term: 1 })).toEqual([]);
+    expect(member.raft.role).toBe('follower');
   });
 
   test('a log whose last entry must come from disk does not campaign yet', () => {

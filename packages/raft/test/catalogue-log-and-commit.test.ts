@@ -36,6 +36,13 @@ describe('log and commit', () => {
     ]);
   });
 
+  test('a member that lost what it acknowledged is asked again at the next heartbeat only', () => {
+    const peer = new Progress(2, 6, 8, 1000);
+    peer.acknowledge(5);
+    expect(peer.reject(5, 3)).toBe(false);
+    expect(peer.next).toBe(6);
+  });
+
   test('B-6: a compacted entry has no term, so nothing can match it', () => {
     const member = new SingleMember({ log: [1, 1, 1], commit: 3 });
     member.log.setApplied(3, configurationOf([1, 2, 3]));

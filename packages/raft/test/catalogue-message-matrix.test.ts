@@ -21,8 +21,13 @@ describe('E-12: every message in every role', () => {
     vote({ term, preVote: true }),
     vote({ term, transfer: true }),
     vote({ term, lastIndex: 0, lastTerm: 0 }),
-    { ...vote({ term }), kind: 'vote-response', reject: true },
-    { ...vote({ term, preVote: true, incarnation: 7 }), kind: 'vote-response', reject: false },
+    { ...vote({ term }), kind: 'vote-response', reject: true, conditional: false },
+    {
+      ...vote({ term, preVote: true, incarnation: 7 }),
+      kind: 'vote-response',
+      reject: false,
+      conditional: true,
+    },
     { kind: 'read-index', from: 2, to: 1, term, context },
     { kind: 'read-index-response', from: 2, to: 1, term, context, index: 1 },
     { kind: 'transfer', from: 2, to: 1, term, target: 3 },
@@ -79,7 +84,14 @@ describe('E-12: every message in every role', () => {
     const member = new SingleMember();
     member.campaign();
     const { incarnation, campaign } = { incarnation: 7, campaign: 1 };
-    const answer = { term: 9, preVote: false, reject: true, incarnation, campaign };
+    const answer = {
+      term: 9,
+      preVote: false,
+      reject: true,
+      conditional: false,
+      incarnation,
+      campaign,
+    };
     member.step({ kind: 'vote-response', from: 99, to: 1, ...answer });
     expect(member.raft).toMatchObject({ role: 'pre-candidate', term: 0 });
     member.step({ ...accepted(2, 9, 1), from: 99 });

@@ -131,7 +131,14 @@ describe('transfer', () => {
     member.step(heartbeat({}));
     const requests = only(member.step({ kind: 'timeout-now', from: 2, to: 1, term: 1 }), 'vote');
     const { term, incarnation, campaign } = requests[0]!;
-    const answer = { term, preVote: false, reject: false, incarnation, campaign };
+    const answer = {
+      term,
+      preVote: false,
+      reject: false,
+      conditional: false,
+      incarnation,
+      campaign,
+    };
     member.step({ kind: 'vote-response', from: 3, to: 1, ...answer });
     expect(told).toEqual([[2, true]]);
     const other = new SingleMember({ settings });

@@ -41,11 +41,18 @@ export class Oracle {
     }
   }
 
-  /** DurableQuorum: at its first commit an entry is on the disks of a majority of each half. */
-  commits(entry: Entry, halves: readonly (readonly MemoryLog[])[]): void {
+  /**
+   * DurableQuorum: at its first commit an entry is on the disks of a majority of each half. An
+   * undefined log is damaged: it may have held the entry when that was counted.
+   */
+  commits(entry: Entry, halves: readonly (readonly (MemoryLog | undefined)[])[]): void {
     for (const logs of halves) {
       const holders = logs.filter((log) => {
-        return log.firstIndex() > entry.index || log.term(entry.index) === entry.term;
+        return (
+          log === undefined ||
+          log.firstIndex() > entry.index ||
+          log.term(entry.index) === entry.term
+        );
       });
       if (holders.length * 2 <= logs.length && logs.length > 0) {
         throw new Error(`DurableQuorum: ${entry.index} is on ${holders.length} disks`);

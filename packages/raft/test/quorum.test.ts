@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { majorityIndex, majorityVote, quorumIndex, quorumVote } from '../src/quorum.ts';
+import {
+  majorityIndex,
+  majorityVote,
+  quorumIndex,
+  quorumVote,
+  unanimousVote,
+} from '../src/quorum.ts';
 
 /** By definition: the greatest value that more than half of the values reach. */
 function bruteForceIndex(values: readonly number[]): number {
@@ -61,6 +67,17 @@ describe('a majority', () => {
   test('E-4: of four voters is three, not two', () => {
     expect(majorityIndex([1, 2, 3, 4], (id) => (id <= 2 ? 9 : 0))).toBe(0);
     expect(majorityIndex([1, 2, 3, 4], (id) => (id <= 3 ? 9 : 0))).toBe(9);
+  });
+});
+
+describe('a unanimous vote', () => {
+  test('is won by every voter of both halves, and lost by one refusal', () => {
+    const sets = { voters: [1, 2], votersOutgoing: [2, 3] };
+    for (const votes of lists([true, false, undefined], 3)) {
+      const lost = votes.includes(false);
+      const result = lost ? 'lost' : votes.includes(undefined) ? 'pending' : 'won';
+      expect(unanimousVote(sets, (id) => votes[id - 1])).toBe(result);
+    }
   });
 });
 

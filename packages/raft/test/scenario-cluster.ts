@@ -10,11 +10,12 @@ import {
   type RaftConfig,
   type Ready,
 } from '../src/index.ts';
+import { damagedLog } from './damaged-log.ts';
 
 /** One member of a scenario: a core, its log, and the work it has handed out. */
 export interface ScenarioMember {
   readonly id: number;
-  readonly log: MemoryLog;
+  log: MemoryLog;
   raft: Raft;
   incarnation: number;
   tasks: AppendTask[];
@@ -34,6 +35,8 @@ export class ScenarioCluster {
   network: Message[] = [];
   /** Members whose messages get lost, both ways. */
   readonly cut = new Set<number>();
+  /** Members whose log is not to be trusted. */
+  readonly damaged = new Set<number>();
   /** Receives one line per visible event. */
   print: (line: string) => void = () => {};
 
@@ -70,7 +73,7 @@ export class ScenarioCluster {
       termStart: (last, transferred) =>
         Buffer.from(`${transferred ? 'handed over' : 'elected'} after ${last?.index ?? 'nothing'}`),
       mayCampaign: () => true,
-      mayVote: () => true,
+      mayVote: () => !this.damaged.has(id),
       ...this.settings,
       id,
       log,
@@ -82,6 +85,15 @@ export class ScenarioCluster {
     const member = this.members.get(id);
     if (member === undefined) throw new Error(`no member ${id}`);
     return member;
+  }
+
+  /** Its log ends in a bad record, with so many entries, when it starts again. */
+  damage(id: number, lost: number): void {
+    const member = this.member(id);
+    member.log = damagedLog(member.log, lost, member.raft.status().configuration);
+    member.appliedIndex = Math.min(member.appliedIndex, member.log.lastIndex());
+    this.damaged.add(id);
+    this.restart(id);
   }
 
   /** Loses what is not durable and starts again from the log. */
@@ -184,6 +196,11 @@ export function describe(message: Message): string {
   return `${message.kind} to ${message.to} term ${message.term}${details(message)}`;
 }
 
+function grantOf(response: Extract<Message, { kind: 'vote-response' }>): string {
+  if (response.reject) return 'REFUSED';
+  return response.conditional ? 'granted if all do' : 'granted';
+}
+
 function details(message: Message): string {
   switch (message.kind) {
     case 'append': {
@@ -201,7 +218,7 @@ function details(message: Message): string {
     case 'vote':
       return `${message.preVote ? ' PRE' : ''}${message.transfer ? ' TRANSFER' : ''} last ${message.lastIndex}/${message.lastTerm}`;
     case 'vote-response':
-      return `${message.preVote ? ' PRE' : ''} ${message.reject ? 'REFUSED' : 'granted'}`;
+      return `${message.preVote ? ' PRE' : ''} ${grantOf(message)}`;
     case 'read-index':
       return ` read ${message.context.counter}`;
     case 'read-index-response':

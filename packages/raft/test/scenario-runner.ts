@@ -13,6 +13,7 @@ import { describe, ScenarioCluster } from './scenario-cluster.ts';
  *   deliver [FROM->TO] [COUNT] · drop [FROM->TO] · settle      messages, oldest first
  *   slow-disk ID · fast-disk ID · persist ID [COUNT]           when tasks become durable
  *   compact ID · install ID FROM · report ID TARGET ok|failed  snapshots
+ *   damage ID LOST · trust ID      its log loses so many entries, and is doubted until `trust`
  *   link-lost ID TICKS · unreachable ID TARGET · restart ID
  *   status ID · log ID
  */
@@ -117,6 +118,10 @@ class ScenarioRunner {
     persist: ([id, count]) => {
       for (let left = Number(count ?? 1); left > 0; left--) this.cluster.persist(Number(id));
       this.cluster.process(Number(id));
+    },
+    damage: ([id, lost]) => this.cluster.damage(Number(id), Number(lost)),
+    trust: ([id]) => {
+      this.cluster.damaged.delete(Number(id));
     },
     restart: ([id]) => this.cluster.restart(Number(id)),
     compact: ([id]) => this.#compact(Number(id)),

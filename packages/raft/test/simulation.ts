@@ -10,6 +10,7 @@ import {
   type RaftConfig,
   type SnapshotMeta,
 } from '../src/index.ts';
+import { damagedLog } from './damaged-log.ts';
 import { Oracle } from './oracle.ts';
 import { SeededRandom } from './random.ts';
 
@@ -21,7 +22,7 @@ export interface SimulationOptions {
 
 interface Member {
   readonly id: number;
-  readonly log: MemoryLog;
+  log: MemoryLog;
   raft: Raft | undefined;
   incarnation: number;
   /** Handed out, in order, and not durable. */
@@ -36,6 +37,10 @@ interface Member {
   commit: number;
   term: number;
   reads: Map<number, number>;
+  /** Its log is doubted until it has applied this; 0 when it is not. */
+  doubtedUntil: number;
+  /** Entries were really lost. */
+  lossy: boolean;
   counter: number;
 }
 
@@ -55,6 +60,8 @@ export class Simulation {
     readsDropped: 0,
     snapshots: 0,
     crashes: 0,
+    damages: 0,
+    unanimous: 0,
   };
 
   constructor(options: SimulationOptions) {
@@ -73,6 +80,8 @@ export class Simulation {
       commit: 0,
       term: 0,
       reads: new Map(),
+      doubtedUntil: 0,
+      lossy: false,
       counter: 0,
     }));
     for (const member of this.members) this.start(member);
@@ -94,7 +103,7 @@ export class Simulation {
       log: member.log,
       termStart: (last) => Buffer.from(`start after ${last?.index}`),
       mayCampaign: () => true,
-      mayVote: () => true,
+      mayVote: () => member.doubtedUntil === 0,
     };
   }
 
@@ -122,6 +131,35 @@ export class Simulation {
     member.unapplied = [];
     member.reads.clear();
     this.counts.crashes++;
+  }
+
+  /**
+   * A member that is down finds its log damaged. Any number may be in doubt, but a minority only
+   * really loses entries, so that each committed one is still somewhere. It is trusted again when
+   * it has applied an entry behind all that it can have acknowledged, as by its `hello`.
+   */
+  damage(member: Member): void {
+    if (member.raft !== undefined || member.log.pending) return;
+    const lossy = this.members.filter((other) => other.lossy || other === member).length;
+    const spare = lossy <= Math.floor(member.configuration.voters.length / 2);
+    const lost = spare ? this.random.below(4) : 0;
+    member.log = damagedLog(member.log, lost, member.configuration);
+    member.lossy ||= lost > 0;
+    const ends = this.members.map(({ log, tasks }) => {
+      return Math.max(
+        log.lastIndex() + lost,
+        ...tasks.map(({ entries }) => entries.at(-1)?.index ?? 0),
+      );
+    });
+    member.doubtedUntil = Math.max(...ends) + 1;
+    this.counts.damages++;
+  }
+
+  /** As the driver does: a leader that counted lost entries does not send them again. */
+  restore(member: Member): void {
+    const { leader } = this;
+    if (member.doubtedUntil === 0 || leader === undefined || leader === member) return;
+    if (leader.applied > member.applied) this.#sendSnapshot(leader, member.id);
   }
 
   tick(member: Member): void {
@@ -185,6 +223,7 @@ export class Simulation {
         );
       }
       this.oracle.applies(member.id, entry);
+      this.#trust(member, entry.index);
       const { log } = member;
       if (entry.index >= log.firstIndex() && log.term(entry.index) !== entry.term) {
         throw new Error(`${member.id} applies ${entry.index}, which its disk does not hold`);
@@ -290,6 +329,11 @@ export class Simulation {
   /** LeaderCompleteness. */
   #elected(member: Member): void {
     this.counts.elections++;
+    const { voters } = member.configuration;
+    const sure = this.members.filter(({ id, doubtedUntil }) => {
+      return voters.includes(id) && doubtedUntil === 0;
+    });
+    if (sure.length * 2 <= voters.length) this.counts.unanimous++;
     this.oracle.leads(member.id, member.raft!.term);
     const view = new Map<number, number>();
     let first = member.log.firstIndex();
@@ -328,9 +372,18 @@ export class Simulation {
     const entry = found ?? (typeof stored === 'string' ? undefined : stored[0]);
     if (entry === undefined) throw new Error(`${member.id} commits ${index} without holding it`);
     const logs = (ids: readonly number[]) =>
-      this.members.filter(({ id }) => ids.includes(id)).map(({ log }) => log);
+      // What a damaged member acknowledged and lost has been counted.
+      this.members
+        .filter(({ id }) => ids.includes(id))
+        .map(({ log, lossy }) => (lossy ? undefined : log));
     const { voters, votersOutgoing } = member.configuration;
     this.oracle.commits(entry, [logs(voters), logs(votersOutgoing)]);
+  }
+
+  #trust(member: Member, applied: number): void {
+    if (applied < member.doubtedUntil) return;
+    member.doubtedUntil = 0;
+    member.lossy = false;
   }
 
   #sendSnapshot(member: Member, to: number): void {
@@ -353,6 +406,7 @@ export class Simulation {
       target.applied = meta.index;
       target.appliedTerm = meta.term;
       target.configuration = meta.configuration;
+      this.#trust(target, meta.index);
       target.raft?.snapshotInstalled(meta);
       this.counts.snapshots++;
       this.process(target);
@@ -374,6 +428,7 @@ export class Simulation {
   calm(ticks: number): void {
     for (let i = 0; i < ticks; i++) {
       for (const member of this.members) this.tick(member);
+      for (const member of this.members) this.restore(member);
       this.drain();
     }
   }

@@ -148,7 +148,16 @@ export class SingleMember {
       const request = this.#requests.findLast(({ to }) => to === id) ?? this.#requests.at(-1);
       if (request === undefined) throw new Error(`no vote was asked of ${id}`);
       const { term, preVote, incarnation, campaign } = request;
-      const answer = { from: id, to: 1, term, preVote, reject: false, incarnation, campaign };
+      const answer = {
+        from: id,
+        to: 1,
+        term,
+        preVote,
+        reject: false,
+        conditional: false,
+        incarnation,
+        campaign,
+      };
       this.raft.step({ kind: 'vote-response', ...answer });
       this.#note(this.take());
     }

@@ -27,7 +27,7 @@ export function raftConfigOf(
     random: () => options.random.u32(),
     log: recovered.log,
     termStart,
-    mayCampaign: () => recovered.trust.mayCampaign && !recovered.trust.outOfSpace && !imageLost(),
+    mayCampaign: () => !recovered.trust.outOfSpace && !imageLost(),
     mayVote: () => recovered.trust.mayVote,
   };
 }

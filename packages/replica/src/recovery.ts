@@ -8,7 +8,7 @@ import type { ReplicaOptions, Settings } from './options.ts';
 
 /** What this member may do while parts of its disk are not to be trusted (design §11). */
 export interface Trust {
-  mayCampaign: boolean;
+  /** The log is whole, or caught up since: votes count without everybody's. */
   mayVote: boolean;
   outOfSpace: boolean;
 }
@@ -206,7 +206,7 @@ class Recovery {
     log.setApplied(position.index, position.configuration);
     const damaged = this.#state.health === 'damaged';
     if (damaged) this.#options.log?.(`the log is damaged: ${this.#state.damage?.reason ?? '?'}`);
-    const trust = { mayCampaign: !damaged, mayVote: !damaged, outOfSpace: false };
+    const trust = { mayVote: !damaged, outOfSpace: false };
     const logState = this.#state;
     const parts = { log, logState, machine, writer, position, trust, imageLost, installed };
     this.#done(undefined, parts);

@@ -251,7 +251,6 @@ class Member implements MemberReplica {
   #regainTrust(): void {
     this.barrier({
       reached: () => {
-        this.#recovered.trust.mayCampaign = true;
         this.#recovered.trust.mayVote = true;
         this.#loop.log.repaired();
       },

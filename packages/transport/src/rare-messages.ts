@@ -25,6 +25,7 @@ export function rareToPlain(message: PeerMessage): readonly Plain[] | undefined 
         ...[m.from, m.to, m.term],
         ...[m.preVote, m.reject],
         ...[m.incarnation, m.campaign],
+        m.conditional,
       ];
     case 'transfer':
       return [RARE_FORMAT, m.kind, m.from, m.to, m.term, m.target];
@@ -82,6 +83,7 @@ function fromFields(kind: string, f: Fields): PeerMessage {
         reject: f.boolean(),
         incarnation: f.number(),
         campaign: f.number(),
+        conditional: f.boolean(),
       };
     case 'transfer':
       return { kind, ...addressed(f), target: f.number() };

@@ -41,7 +41,15 @@ const samples: PeerMessage[] = [
     incarnation: 2 ** 33,
     campaign: 4,
   },
-  { kind: 'vote-response', ...address, preVote: false, reject: true, incarnation: 3, campaign: 4 },
+  {
+    kind: 'vote-response',
+    ...address,
+    preVote: false,
+    reject: false,
+    conditional: true,
+    incarnation: 3,
+    campaign: 4,
+  },
   { kind: 'transfer', ...address, target: 3 },
   { kind: 'timeout-now', ...address },
   {
@@ -98,6 +106,9 @@ describe('a peer frame', () => {
     expect(Buffer.from(encodeFrame(samples.slice(0, 3))).toString('hex')).toBe(golden[0]);
     expect(Buffer.from(encodeFrame(samples.slice(5, 6))).toString('hex')).toBe(
       '010601020703048080808080204d',
+    );
+    expect(Buffer.from(encodeFrame(samples.slice(7, 8))).toString('hex')).toBe(
+      '01ff189a01ad766f74652d726573706f6e7365010207c2c20304c3',
     );
     expect(Buffer.from(encodeFrame(samples.slice(8, 9))).toString('hex')).toBe(
       '01ff0f9601a87472616e7366657201020703',
