@@ -1,9 +1,13 @@
 import { BinaryWriter, type Clock, writeCommandHead } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
-import { encodeAdvanceRevision, encodeSetOption } from '@lockstep/state-machine';
+import {
+  encodeAdvanceRevision,
+  encodeSetOption,
+  type HistoryReference,
+} from '@lockstep/state-machine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PutRequest } from '../src/gen/rpc.ts';
-import { AutoCompaction, ETCD, ProcedureId, writePut } from '../src/index.ts';
+import { AutoCompaction, ETCD, ProcedureId, writeCompact, writePut } from '../src/index.ts';
 import { b, DoorFixture } from './door-fixture.ts';
 
 /** A clock whose one timer runs when the test says so. */
@@ -71,6 +75,27 @@ describe('auto-compaction', () => {
     expect(timers.map(({ delayMs }) => delayMs)).toEqual([5000]);
     compaction.close(() => undefined);
     expect(timers).toEqual([]);
+  });
+
+  it('takes nothing away from a read of history that has begun', async () => {
+    const { replica } = door;
+    const [first = 0, last = 0] = await putAll(2);
+    const references: HistoryReference[] = [];
+    replica.state.rangeAt(ETCD, 'k', undefined, first, (reference) => {
+      references.push(reference);
+      return true;
+    });
+    const writer = writeCommandHead(new BinaryWriter(), ProcedureId.Compact, 1);
+    writeCompact(writer, last);
+    const removed = submit(writer.take());
+    const found = await new Promise((resolve) =>
+      replica.readHistory(references, (error, records) =>
+        resolve(error?.code ?? records.map(({ modRevision }) => modRevision)),
+      ),
+    );
+    await removed;
+    expect(compacted()).toBe(last);
+    expect(found).toEqual([first]);
   });
 
   it('is off at 0, and left to the leader', async () => {

@@ -126,6 +126,8 @@ export interface ImageStore {
   /** One atomic batch. Without `sync` a suffix of batches may be lost when the machine crashes;
    * a synced batch makes all before it durable. One write is in flight at a time. */
   write(changes: readonly ImageChange[], sync: boolean, done: Done): void;
+  /** Values as they stand when this is called: writes that begin later change nothing in them, so
+   * that a version of history once asked for is answered although compaction removes it. */
   getMany(
     keys: readonly Uint8Array[],
     done: (error: FileError | undefined, values: (Uint8Array | undefined)[]) => void,

@@ -15,7 +15,9 @@ export type HistoryDone = (
 
 /**
  * Values of history versions (design §12): from batches not yet written first, then the image.
- * A value that compaction has removed meanwhile fails with COMPACTED.
+ * References must be those of the present state: their values then are in one of the two, and
+ * compaction, which goes on while the image is read, takes nothing away from a read that has begun
+ * (`ImageStore.getMany`). A reference kept over a compaction fails with COMPACTED.
  */
 export class HistoryReader {
   readonly #writer: () => ImageWriter;

@@ -155,10 +155,14 @@ class LocalMember implements LocalReplica, ApplySink {
     references: readonly HistoryReference[],
     done: (error: LockstepError | undefined, records: readonly LiveRecord[]) => void,
   ): void {
+    // As in a member, what compaction removes after this call is still answered.
+    const values = references.map((reference) =>
+      this.#options.image?.get(this.state.historyKey(reference)),
+    );
     this.#options.scheduler.post(() => {
       const records: LiveRecord[] = [];
-      for (const reference of references) {
-        const value = this.#options.image?.get(this.state.historyKey(reference));
+      for (const [i, reference] of references.entries()) {
+        const value = values[i];
         if (value === undefined) {
           const oldest = this.state.compactedRevision(reference.keyspace);
           done(new LockstepError('COMPACTED', reference.revision, oldest), []);

@@ -108,6 +108,25 @@ export function runImageStoreSuite(
 type Test = (title: string, body: (driver: ImageDriver) => Promise<void>) => void;
 
 function testRecords({ expect }: TestFramework, test: Test): void {
+  test('reads values as they stood at the call, whatever is written afterwards', async (driver) => {
+    const store = await driver.open('a', true);
+    const keys = Array.from({ length: 2000 }, (_, i) => i.toString(16).padStart(4, '0'));
+    await driver.write(
+      store,
+      keys.map((key) => put(key, 'aa')),
+    );
+    const reading = driver.call<(Uint8Array | undefined)[]>((done) =>
+      store.getMany(
+        keys.map((key) => Buffer.from(key, 'hex')),
+        done,
+      ),
+    );
+    const removing = driver.write(store, keys.map(del));
+    const [values] = await Promise.all([reading, removing]);
+    expect(values.every((value) => value !== undefined && hex(value) === 'aa')).toBe(true);
+    await driver.close(store);
+  });
+
   test('orders keys by their bytes and keeps binary values', async (driver) => {
     const store = await driver.open('a', true);
     await driver.write(store, [
