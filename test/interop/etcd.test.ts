@@ -120,8 +120,8 @@ describe.runIf(available || required)('etcdctl sees no difference', () => {
           await session.run(['del', '--prefix', 'w']);
           const { revision } = JSON.parse(await session.run(['get', 'w', '-w', 'json'])).header;
           const from = ['--rev', String(revision - 3)];
-          await session.watch(['watch', ...from, '--prefix', 'w'], 13);
-          await session.watch(['watch', ...from, '--prefix', 'w', '--prev-kv'], 16);
+          await session.watch(['watch', ...from, '--prefix', 'w'], 15);
+          await session.watch(['watch', ...from, '--prefix', 'w', '--prev-kv'], 21);
           await session.watch(['watch', ...from, 'w1'], 9);
           await session.watch(['watch', ...from, 'w1', 'w2', '-w', 'json'], 1);
           const future = ['watch', '--rev', String(revision + 2), '--prefix', 'w'];

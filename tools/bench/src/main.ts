@@ -24,6 +24,8 @@ const { values, positionals } = parseArgs({
   options: {
     clients: { type: 'string', default: '1,10,100,500' },
     seconds: { type: 'string', default: '5' },
+    /** Before the first line of a workload, at 100 clients: what a JIT compiles late is compiled. */
+    'warm-up': { type: 'string', default: '5' },
     value: { type: 'string', default: '256' },
     /** Only the one member that clients talk to; default: spread over all three. */
     'one-member': { type: 'boolean', default: false },
@@ -49,6 +51,11 @@ const run = async (make: MakeClients, count: number): Promise<LoadResult> => {
   const result = await drive(clients, 1000, measureMs);
   close();
   return result;
+};
+const warmUp = async (make: MakeClients): Promise<void> => {
+  const { clients, close } = make(100);
+  await drive(clients, 0, Number(values['warm-up']) * 1000);
+  close();
 };
 const many = (count: number, one: (id: number) => LoadClient): LoadClient[] =>
   Array.from({ length: count }, (_, id) => one(id));
@@ -80,6 +87,8 @@ const redis =
 
 /** Ours first, then the rival, count by count, in one run: both see the same machine. */
 async function versus(name: string, ours: MakeClients, rival: MakeClients | undefined) {
+  await warmUp(ours);
+  if (rival !== undefined) await warmUp(rival);
   for (const count of counts) {
     const left = await run(ours, count);
     const right = rival === undefined ? undefined : await run(rival, count);

@@ -63,10 +63,13 @@ export class RespConnection {
 const RELEASE =
   'if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end';
 
+let names = 0;
+
 /** Takes and releases a lock of its own in turn, as lock libraries do: two operations a round. */
 export function redisLockClient(port: number, id: number, sha: string): LoadClient {
   const connection = new RespConnection(port);
-  const key = `bench:lock:${id}`;
+  // A name of its own: what a former client of the same number still holds is none of its business.
+  const key = `bench:lock:${++names}`;
   const owner = `owner-${id}-${'x'.repeat(20)}`;
   const acquire = respCommand(['SET', key, owner, 'NX', 'PX', '30000']);
   const release = respCommand(['EVALSHA', sha, '1', key, owner]);
