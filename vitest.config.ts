@@ -26,6 +26,8 @@ export default defineConfig({
           include: ['packages/*/test/**/*.test.ts', 'tools/tidy/test/**/*.test.ts'],
           exclude: ['**/dist/**', '**/node_modules/**'],
           pool: 'threads',
+          // Far beyond what any of them takes alone; two busy cores must not fail one.
+          testTimeout: 30_000,
         },
       },
       {
