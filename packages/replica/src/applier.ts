@@ -16,6 +16,8 @@ export interface ApplierOptions {
   readonly backlogBytesMax: number;
   /** A Configuration entry was applied; returns the configuration now in force. */
   configured(change: Uint8Array): Configuration;
+  /** An entry is applied whole. */
+  applied(index: Index): void;
 }
 
 /**
@@ -111,6 +113,7 @@ export class Applier {
     const { index, term } = entry;
     const configuration = this.#configuration;
     this.#options.writer().entryDone({ index, term, configuration });
+    this.#options.applied(index);
   }
 
   /** Goes on behind an installed snapshot: what was waiting is in its state, or comes again. */

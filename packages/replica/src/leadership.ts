@@ -44,20 +44,9 @@ export function tickDue(raft: Raft, machine: StateMachine, clusterMs: number): b
   return machine.nextDeadline !== 0 && clusterMs >= machine.nextDeadline;
 }
 
-/** Renewals of member leases and hash checks: what a leader adds of its own accord. */
+/** Renewals of member leases: what a leader adds of its own accord. */
 export class LeaderDuties {
-  readonly #hashCheck: ((index: number, hash: string) => Uint8Array) | undefined;
-  readonly #hashCheckEntries: number;
   #renewedUpTo = 0;
-  #checkedIndex = 0;
-
-  constructor(
-    hashCheck: ((index: number, hash: string) => Uint8Array) | undefined,
-    hashCheckEntries: number,
-  ) {
-    this.#hashCheck = hashCheck;
-    this.#hashCheckEntries = hashCheckEntries;
-  }
 
   /** Once per tick while leading. */
   tick(
@@ -78,11 +67,6 @@ export class LeaderDuties {
         this.#renewedUpTo = raft.lastIndex + 1;
       }
     }
-    const { appliedIndex } = machine;
-    if (this.#hashCheck === undefined) return;
-    if (appliedIndex - this.#checkedIndex < this.#hashCheckEntries) return;
-    this.#checkedIndex = appliedIndex;
-    proposer.takeOwn(this.#hashCheck(appliedIndex, machine.stateHash()));
   }
 
   /** A new term: what the last one proposed may be lost. */

@@ -14,6 +14,7 @@ import { ClusterClock } from './cluster-clock.ts';
 import { Contact } from './contact.ts';
 import { Forwarder } from './forwarder.ts';
 import { Gatherer } from './gatherer.ts';
+import { HashChecks } from './hash-checks.ts';
 import type { ImageWriter } from './image-writer.ts';
 import { LeaderTransfers } from './leader-transfer.ts';
 import { LeaderDuties, termStartEntry } from './leadership.ts';
@@ -72,7 +73,8 @@ export class Loop implements NetworkHandler {
   readonly #input: PeerInput;
   readonly #appender: LogAppender;
   readonly #gatherer: Gatherer;
-  readonly #duties: LeaderDuties;
+  readonly #duties = new LeaderDuties();
+  readonly #hashChecks = new HashChecks(this);
   readonly #links = new Map<MemberId, LinkInfo>();
   #handedOverMs = Number.NEGATIVE_INFINITY;
   #posted = false;
@@ -98,7 +100,6 @@ export class Loop implements NetworkHandler {
     this.membership = new MembershipKeeper(this);
     this.#proposer = new Proposer(member, this.forwarder);
     this.#gatherer = new Gatherer(this, this.#proposer, () => this.#duties.begin());
-    this.#duties = new LeaderDuties(options.hashCheck, settings.hashCheckEntries);
     this.raft = createRaft(
       raftConfigOf(
         options,
@@ -128,6 +129,7 @@ export class Loop implements NetworkHandler {
         this.membership.updatePeers(configuration);
         return configuration;
       },
+      applied: (index) => this.#hashChecks.applied(index),
     });
     this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
     this.#input = new PeerInput({
@@ -140,6 +142,7 @@ export class Loop implements NetworkHandler {
       send: (to, message) => this.outbox.add(to, message),
       reset: (link, reason) => this.options.network.reset(link, reason),
       snapshot: (from, message) => this.snapshots?.received(from, message),
+      stateHash: (from, sample) => this.#hashChecks.received(from, sample),
       introduced: (payload) => this.membership.introduced(payload),
       log: (text) => options.log?.(text),
     });
@@ -325,6 +328,8 @@ export class Loop implements NetworkHandler {
     this.reader.tick(nowMs);
     this.snapshots?.tick(nowMs);
     this.membership.follow(nowMs);
+    const check = this.#hashChecks.tick();
+    if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
     this.membership.tick();

@@ -54,7 +54,7 @@ export interface ReplicaOptions {
    * started with other values; those of the first leader count, for all (design §10).
    */
   readonly formation?: readonly Uint8Array[];
-  /** Leader's command that carries its state hash at an index; left out: no checks are made. */
+  /** Command that carries the majority's state hash at an index; left out: no checks are made. */
   readonly hashCheck?: (index: number, hash: string) => Uint8Array;
 
   readonly heartbeatMs?: number;
@@ -88,6 +88,7 @@ export interface Tuning {
   readonly renewalIntervalMs: number;
   /** Commands of this member handed to the leader and not applied. */
   readonly forwardBytesMax: number;
+  /** State hashes are compared at the multiples of this index. */
   readonly hashCheckEntries: number;
 }
 

@@ -1,6 +1,11 @@
 import { BinaryFormatError, type LinkInfo, type MemberId } from '@lockstep/model';
 import type { Message, Raft } from '@lockstep/raft';
-import { decodeFrame, type PeerMessage, type SnapshotMessage } from '@lockstep/transport';
+import {
+  decodeFrame,
+  type PeerMessage,
+  type SnapshotMessage,
+  type StateHash,
+} from '@lockstep/transport';
 import type { Contact } from './contact.ts';
 import type { Forwarder } from './forwarder.ts';
 import { INTRODUCTIONS } from './membership.ts';
@@ -19,6 +24,7 @@ export interface PeerInputOptions {
   /** Ends a link on which a frame came that makes no sense. */
   reset(link: LinkInfo, reason: string): void;
   snapshot(from: MemberId, message: SnapshotMessage): void;
+  stateHash(from: MemberId, sample: StateHash): void;
   /** A member says who leads. */
   introduced(payload: Uint8Array): void;
   log(text: string): void;
@@ -97,6 +103,9 @@ export class PeerInput {
         if (raft.leader === link.member) {
           this.#times = { clusterMs: message.clusterMs, wallMs: message.wallMs };
         }
+        return;
+      case 'state-hash':
+        this.#options.stateHash(link.member, message);
         return;
       case 'gossip':
         if (message.door === INTRODUCTIONS) this.#options.introduced(message.payload);

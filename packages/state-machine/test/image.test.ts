@@ -174,7 +174,7 @@ describe('system commands', () => {
     expect(driver.reloaded().apply(encodeCheckHash(index, hash))).toMatchObject([{ kind: 'done' }]);
     const wrong = '0123456789abcdef';
     expect(() => driver.apply(encodeCheckHash(index, wrong))).toThrow(
-      `state hash at index ${index} is ${hash}, the leader's is ${wrong}`,
+      `state hash at index ${index} is ${hash}, the majority's is ${wrong}`,
     );
   });
 

@@ -1,4 +1,4 @@
-import type { Incarnation, MemberId, RenewalGroup, Run, Sequence } from '@lockstep/model';
+import type { Incarnation, Index, MemberId, RenewalGroup, Run, Sequence } from '@lockstep/model';
 import type { Message, SnapshotMeta } from '@lockstep/raft';
 
 /**
@@ -13,6 +13,7 @@ export type PeerMessage =
   | ClockSample
   | LeaderTimes
   | Gossip
+  | StateHash
   | SnapshotMessage;
 
 /** Commands of a member on their way to the leader (design §4). */
@@ -61,6 +62,13 @@ export interface Gossip {
   readonly kind: 'gossip';
   readonly door: string;
   readonly payload: Uint8Array;
+}
+
+/** Sample for the leader: the sender's state hash behind entry `index` (design §11). */
+export interface StateHash {
+  readonly kind: 'state-hash';
+  readonly index: Index;
+  readonly hash: string;
 }
 
 export type SnapshotMessage =

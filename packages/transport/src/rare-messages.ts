@@ -33,6 +33,8 @@ export function rareToPlain(message: PeerMessage): readonly Plain[] | undefined 
       return [RARE_FORMAT, m.kind, m.from, m.to, m.term];
     case 'gossip':
       return [RARE_FORMAT, m.kind, m.door, m.payload];
+    case 'state-hash':
+      return [RARE_FORMAT, m.kind, m.index, m.hash];
     case 'snapshot-begin': {
       const { index, term, configuration } = m.meta;
       return [RARE_FORMAT, m.kind, m.stream, index, term, configurationToPlain(configuration)];
@@ -52,14 +54,15 @@ export function rareToPlain(message: PeerMessage): readonly Plain[] | undefined 
   }
 }
 
-/** Twin of the above. Throws BinaryFormatError when a field is missing or of another type. */
+/**
+ * Twin of the above. Throws BinaryFormatError when a field is missing or of another type. Fields
+ * behind those known here were added by newer software and are passed over.
+ */
 export function rareFromPlain(plain: readonly Plain[]): PeerMessage {
   const fields = new Fields(plain);
   const format = fields.number();
   if (format !== RARE_FORMAT) throw new BinaryFormatError(`control format ${format} is unknown`);
-  const message = fromFields(fields.string(), fields);
-  fields.end();
-  return message;
+  return fromFields(fields.string(), fields);
 }
 
 function fromFields(kind: string, f: Fields): PeerMessage {
@@ -91,6 +94,8 @@ function fromFields(kind: string, f: Fields): PeerMessage {
       return { kind, ...addressed(f) };
     case 'gossip':
       return { kind, door: f.string(), payload: f.bytes() };
+    case 'state-hash':
+      return { kind, index: f.number(), hash: f.string() };
     default:
       return snapshotFromFields(kind, f);
   }

@@ -68,6 +68,7 @@ const samples: PeerMessage[] = [
   { kind: 'snapshot-installed', stream: 1, index: 5 },
   { kind: 'snapshot-failed', stream: 1, reason: 'no room' },
   { kind: 'snapshot-request', from: 2 },
+  { kind: 'state-hash', index: 300, hash: '0123456789abcdef' },
 ];
 
 /** Buffers and plain arrays compare alike. */
@@ -110,12 +111,22 @@ describe('a peer frame', () => {
     expect(Buffer.from(encodeFrame(samples.slice(7, 8))).toString('hex')).toBe(
       '01ff189a01ad766f74652d726573706f6e7365010207c2c20304c3',
     );
+    expect(Buffer.from(encodeFrame(samples.slice(-1))).toString('hex')).toBe(
+      '01ff219401aa73746174652d68617368cd012cb030313233343536373839616263646566',
+    );
     expect(Buffer.from(encodeFrame(samples.slice(8, 9))).toString('hex')).toBe(
       '01ff0f9601a87472616e7366657201020703',
     );
     expect(Buffer.from(encodeFrame(samples.slice(10, 13))).toString('hex')).toBe(
       '01070203 0a 02 0161 00 08 03 00 09 02 03 04 03 01 ac02 f0a204'.replaceAll(' ', ''),
     );
+  });
+
+  it('passes over fields that newer software adds to a control message', () => {
+    const known = Buffer.from('9401aa73746174652d6861736807a0', 'hex');
+    expect(known.length).toBe(15);
+    const [message] = decodeFrame(Uint8Array.from([1, 255, 16, 0x95, ...known.subarray(1), 9]));
+    expect(message).toEqual({ kind: 'state-hash', index: 7, hash: '' });
   });
 
   it('throws nothing but BinaryFormatError on random bytes', () => {

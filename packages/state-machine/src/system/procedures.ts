@@ -108,7 +108,7 @@ const raiseFeatureLevel: Procedure<number, boolean> = {
   },
 };
 
-/** The leader's state hash after entry `index`, for all to compare (design §11). */
+/** A majority's state hash after entry `index`, for all to compare (design §11). */
 export function encodeCheckHash(index: Index, hash: string): Uint8Array {
   const writer = writeCommandHead(new BinaryWriter(48), CHECK_HASH, 1);
   return writer.varint(index).bytes(utf8Bytes(hash)).take();
@@ -136,7 +136,7 @@ function checkHash(ring: HashRing): Procedure<CheckHash, undefined> {
     run(_tx: Transaction, { index, hash }: CheckHash): undefined {
       const own = ring.get(index);
       if (own === undefined || own === hash) return undefined;
-      throw new InvariantError(`state hash at index ${index} is ${own}, the leader's is ${hash}`);
+      throw new InvariantError(`state hash at index ${index} is ${own}, the majority's is ${hash}`);
     },
   };
 }
