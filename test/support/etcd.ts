@@ -2,10 +2,16 @@ import { Client, credentials } from '@grpc/grpc-js';
 import {
   DeleteRangeRequest,
   DeleteRangeResponse,
+  LeaseGrantRequest,
+  LeaseGrantResponse,
+  LeaseTimeToLiveRequest,
+  LeaseTimeToLiveResponse,
   PutRequest,
   PutResponse,
   RangeRequest,
   RangeResponse,
+  TxnRequest,
+  TxnResponse,
 } from '../../packages/adapter-etcd/src/gen/rpc.ts';
 
 const EMPTY = new Uint8Array(0);
@@ -47,13 +53,58 @@ export class Etcd {
     });
   }
 
-  put(key: string, value: string, timeoutMs = 10_000): Promise<PutResponse> {
+  put(key: string, value: string, timeoutMs = 10_000, lease = 0n): Promise<PutResponse> {
     return this.#unary(
       '/etcdserverpb.KV/Put',
       PutRequest,
       PutResponse,
-      { key: Buffer.from(key), value: Buffer.from(value) },
+      { key: Buffer.from(key), value: Buffer.from(value), lease },
       timeoutMs,
+    );
+  }
+
+  /** Writes only while `lock` is held under exactly that create revision: the guard of §9. */
+  guardedPut(lock: string, token: number, key: string, value: string): Promise<TxnResponse> {
+    const put = PutRequest.decode(EMPTY);
+    return this.#unary(
+      '/etcdserverpb.KV/Txn',
+      TxnRequest,
+      TxnResponse,
+      {
+        compare: [
+          {
+            result: 0,
+            target: 1,
+            key: Buffer.from(lock),
+            createRevision: token,
+            rangeEnd: Buffer.alloc(0),
+          },
+        ],
+        success: [{ requestPut: { ...put, key: Buffer.from(key), value: Buffer.from(value) } }],
+      },
+      10_000,
+    );
+  }
+
+  /** A lease of that many seconds; its id. */
+  async grant(seconds: number): Promise<bigint> {
+    const granted = await this.#unary(
+      '/etcdserverpb.Lease/LeaseGrant',
+      LeaseGrantRequest,
+      LeaseGrantResponse,
+      { TTL: seconds },
+      10_000,
+    );
+    return granted.ID;
+  }
+
+  timeToLive(lease: bigint): Promise<LeaseTimeToLiveResponse> {
+    return this.#unary(
+      '/etcdserverpb.Lease/LeaseTimeToLive',
+      LeaseTimeToLiveRequest,
+      LeaseTimeToLiveResponse,
+      { ID: lease },
+      10_000,
     );
   }
 

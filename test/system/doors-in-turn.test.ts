@@ -49,6 +49,10 @@ describe('the three doors front one store', () => {
     await redis.call('LOCK', 'ACQUIRE', 'listed-redis', 'me', 'PX', 60_000);
     await zookeeper.call(Op.create, body.create('/listed', ''));
     await zookeeper.call(Op.create, body.create('/listed/lock-', '', 3));
+    const etcd = new Etcd(portsOf(0).etcd);
+    const lease = await etcd.grant(60);
+    const etcdLock = `listed-etcd/${lease.toString(16)}`;
+    const put = await etcd.put(etcdLock, '', 5000, lease);
     const admin = `127.0.0.1:${portsOf(2).admin}`;
     const { stdout } = await run(process.execPath, [MAIN, 'locks', '--admin', admin, '--json']);
     const { locks } = JSON.parse(stdout) as {
@@ -58,6 +62,10 @@ describe('the three doors front one store', () => {
     expect(redisLock).toMatchObject({ door: 'redis' });
     expect(redisLock?.token).toBe(await redis.call('LOCK', 'TOKEN', 'listed-redis'));
     expect(locks.find(({ name }) => name.includes('/listed'))).toMatchObject({ door: 'zookeeper' });
+
+    const etcdRow = locks.find(({ name }) => name.includes('listed-etcd'));
+    expect(etcdRow).toMatchObject({ door: 'etcd', token: put.header?.revision });
+    etcd.close();
 
     const door = ['--redis', `127.0.0.1:${portsOf(1).redis}`];
     const script = ['sh', '-c', 'echo "token $LOCKSTEP_TOKEN"; exit 7'];

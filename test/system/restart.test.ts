@@ -25,6 +25,7 @@ describe('all members are stopped and started', () => {
       await zookeeper.call(Op.create, body.create('/kept-ephemeral', 'mine', 1));
       await redis.call('SET', 'kept', signal, 'PX', 100_000);
       const token = await redis.call('LOCK', 'ACQUIRE', `lock-${signal}`, 'me', 'PX', 100_000);
+      const lease = await etcd.grant(100);
       const left = Number(await redis.call('PTTL', 'kept'));
       const before = await cluster.stateHashes();
       expect(new Set(before).size).toBe(1);
@@ -41,6 +42,10 @@ describe('all members are stopped and started', () => {
       expect(leftAfter).toBeLessThanOrEqual(left);
       expect(leftAfter).toBeGreaterThan(left - 15_000);
       const reader = new Etcd(member.ports.etcd);
+      const { TTL, grantedTTL } = await reader.timeToLive(lease);
+      expect(grantedTTL).toBe(100);
+      expect(TTL).toBeLessThanOrEqual(100);
+      expect(TTL).toBeGreaterThan(100 - 15);
       const { kvs } = await reader.prefix('kept/');
       expect(kvs).toHaveLength(200);
       expect(kvs.every((kv) => kv.value.toString().startsWith(signal))).toBe(true);

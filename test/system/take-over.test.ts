@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster, type Member } from '../support/cluster.ts';
+import { Etcd } from '../support/etcd.ts';
 import { Redis, RedisError, type Reply } from '../support/redis.ts';
 import { pass, until } from '../support/until.ts';
 import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
@@ -73,6 +74,26 @@ describe('take-over of one Redis name', () => {
     expect(await next.call('GUARD', 'paused', told as number, 'SET', 'resource', 'ok')).toBe('OK');
     paused.close();
     next.close();
+  });
+
+  it('moves on from an etcd holder whose lease ran out, and refuses its late write', async () => {
+    const etcd = new Etcd((await cluster.follower()).ports.etcd);
+    const lease = await etcd.grant(2);
+    const first = (await etcd.put('etcd-lock', 'first', 5000, lease)).header?.revision ?? 0;
+    const holder = async () => (await etcd.range({ key: Buffer.from('etcd-lock') })).kvs[0];
+    expect((await holder())?.createRevision).toBe(first);
+    expect((await etcd.guardedPut('etcd-lock', first, 'etcd-data', 'in time')).succeeded).toBe(
+      true,
+    );
+    // Nobody keeps the lease alive: the first holder sleeps.
+    await until(async () => (await holder()) === undefined, 15_000);
+    const second = (await etcd.put('etcd-lock', 'second')).header?.revision ?? 0;
+    expect(second).toBeGreaterThan(first);
+    expect((await etcd.guardedPut('etcd-lock', first, 'etcd-data', 'late')).succeeded).toBe(false);
+    expect((await etcd.guardedPut('etcd-lock', second, 'etcd-data', 'ok')).succeeded).toBe(true);
+    const data = await etcd.range({ key: Buffer.from('etcd-data') });
+    expect(data.kvs[0]?.value.toString()).toBe('ok');
+    etcd.close();
   });
 
   it('moves on from a ZooKeeper holder whose session ran out', async () => {
