@@ -272,6 +272,22 @@ describe('a cluster of three', () => {
     world.time.until('work goes on', () => other.has('goes on'));
   });
 
+  it('hands leadership over before it stops, and stops all the same when nobody can lead', () => {
+    const world = new World();
+    const leader = world.elect();
+    leader.write('before');
+    world.time.until('it is applied', () => world.members.every((m) => m.has('before')));
+    let closed = 0;
+    leader.replica.close(() => closed++);
+    world.time.until('it is closed', () => closed === 1, 300);
+    leader.life.alive = false;
+    const next = world.leader!;
+    expect(next).not.toBe(leader);
+    for (const member of world.followers()) world.kill(member);
+    next.replica.close(() => closed++);
+    world.time.until('that one is closed too', () => closed === 2, 1000);
+  });
+
   it('carries gossip of a door to the other members', () => {
     const world = new World();
     world.elect();
