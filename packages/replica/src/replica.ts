@@ -267,10 +267,19 @@ class Member implements MemberReplica {
     loop.subscribers.changed();
   }
 
-  /** A damaged log is whole again once everything the leader had committed is here. */
+  /**
+   * A damaged log is whole again once everything the leader had committed is here, and this life's
+   * `hello` too: that stands behind whatever an earlier life acknowledged to a leader, which may
+   * still count it.
+   */
   #regainTrust(): void {
     this.barrier({
       reached: () => {
+        const { machine, forwarder } = this.#loop;
+        if (machine.lastSequence(this.member, forwarder.incarnation) === 0) {
+          this.#regainTrust();
+          return;
+        }
         this.#recovered.trust.mayVote = true;
         this.#loop.log.repaired();
       },
