@@ -300,6 +300,20 @@ describe('the proposer', () => {
   });
 });
 
+describe('the window of the forwarder', () => {
+  it('is whole again when what was handed expired before it was applied', () => {
+    const forwarder = new Forwarder(2, 1, 10);
+    forwarder.retarget(1, 1, 1, 0);
+    forwarder.submit(new Uint8Array(10), undefined, 100);
+    forwarder.handed(forwarder.peek(1, 100, 100)!, 0);
+    forwarder.submit(new Uint8Array(4), undefined, 900);
+    expect(forwarder.peek(1, 100, 100)).toBe(undefined);
+    forwarder.tick(200, 1000);
+    forwarder.result(1, { kind: 'done', result: undefined } as never, 210);
+    expect(forwarder.peek(1, 100, 100)).toMatchObject({ first: 2 });
+  });
+});
+
 describe('renewals', () => {
   it('of a crowd leave as one group per interval', () => {
     const renewals = new Renewals(1, 1, 50);
