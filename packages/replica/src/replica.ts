@@ -25,7 +25,8 @@ import { statusOf } from './status.ts';
 
 /** A replica with an end. */
 export interface MemberReplica extends Replica {
-  /** Orderly stop: a leader hands over if it can, what waits is answered, the image is written and synced, files are closed. */
+  /** Orderly stop: a leader hands over if it can, what waits is answered, the image is written and
+   * synced, files are closed. */
   close(done: () => void): void;
 }
 

@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
   options: {
     clients: { type: 'string', default: '1,10,100,500' },
     seconds: { type: 'string', default: '5' },
-    /** Before the first line of a workload, at 100 clients: what a JIT compiles late is compiled. */
+    /** Before the first line of a workload, at 100 clients: a JIT compiles late. */
     'warm-up': { type: 'string', default: '5' },
     value: { type: 'string', default: '256' },
     /** Only the one member that clients talk to; default: spread over all three. */
