@@ -192,7 +192,7 @@ describe.runIf(ETCD !== undefined || required)('random requests', () => {
   afterAll(() => Promise.all(targets.map((target) => target.close())));
 
   it('get the same answers from etcd and from us, and leave the same history', async () => {
-    const seed = Number(process.env.LOCKSTEP_SEED ?? Date.now() % 1_000_000);
+    const seed = Number(process.env.LOCKSTEP_SEED ?? 4);
     const count = Number(process.env.LOCKSTEP_REQUESTS ?? 1500);
     const requests = new Requests(new Dice(seed));
     let compacted = 1;

@@ -55,7 +55,8 @@ describe.runIf(REDIS_SERVER !== undefined || required)('raw replies are those of
       const shown = commands.slice(Math.max(0, i - 20), i + 1).map((words) => words.join(' '));
       const [theirs, mine] = [expected[i], actual[i]].map((reply) => {
         const isTime = command[0] === 'EXPIRETIME' || /^[*%]14|^%7/.test(reply ?? '');
-        return isTime ? reply?.slice(0, 5) : reply;
+        // Seconds since 1970, asked at two servers one after the other, may differ by one.
+        return isTime ? reply?.slice(0, 5) : reply?.replace(/^:1[78]\d{8}(\d{3})?\r$/gm, ':now');
       });
       expect({ shown, reply: mine }).toEqual({ shown, reply: theirs });
     }

@@ -54,11 +54,14 @@ export class RealZooKeeper {
 
   /** The port opens some seconds after the process starts; nothing announces it. */
   async #untilReady(): Promise<void> {
-    for (let attempt = 0; attempt < 300; attempt++) {
+    for (let attempt = 0; attempt < 150; attempt++) {
       const client = await SocketClient.dial(this.address).catch(() => undefined);
       if (client !== undefined) {
         client.socket.write('srvr');
-        await client.closed;
+        // A server that is not quite there may take the connection and never answer.
+        const slow = new Promise((resolve) => setTimeout(resolve, 1000));
+        await Promise.race([client.closed, slow]);
+        client.socket.destroy();
         if (client.received.toString().includes('Mode: standalone')) return;
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
