@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { etcdExtension, startEtcdDoor } from '@lockstep/adapter-etcd';
@@ -8,6 +7,7 @@ import type { Clock, Random, Scheduler } from '@lockstep/model';
 import { createLocalReplica, LocalImage } from '@lockstep/replica';
 import { createStateMachine, encodeHello } from '@lockstep/state-machine';
 import { Cluster } from '../support/cluster.ts';
+import { freePort } from '../support/ports.ts';
 
 /** A cluster that etcdctl can talk to. */
 export interface EtcdTarget {
@@ -36,15 +36,6 @@ export function etcdctls(): string[] {
         .map((name) => join(tools, name))
     : [];
   return [...(found === undefined ? [] : [found]), ...built];
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Starts a fresh one-member etcd. */

@@ -7,6 +7,7 @@ import { redisExtension, startRedisDoor } from '@lockstep/adapter-redis';
 import type { Clock, Random, Scheduler } from '@lockstep/model';
 import { createLocalReplica, LocalImage } from '@lockstep/replica';
 import { createStateMachine, encodeHello, FEATURE_LEVEL } from '@lockstep/state-machine';
+import { freePort } from '../support/ports.ts';
 
 /** A server that speaks RESP, at `127.0.0.1`. */
 export interface RedisTarget {
@@ -26,8 +27,9 @@ function which(name: string): string | undefined {
   }
 }
 
-/** Starts a fresh Redis on `port`, without persistence. */
-export async function startReference(port: number): Promise<RedisTarget> {
+/** Starts a fresh Redis without persistence. */
+export async function startReference(): Promise<RedisTarget> {
+  const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'redis-reference-'));
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory];
   const child = spawn(REDIS_SERVER!, args, { stdio: 'ignore' });

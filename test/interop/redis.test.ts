@@ -10,7 +10,6 @@ import { REDIS_SERVER, type RedisTarget, startOurs, startReference } from './red
  * equal. In CI the reference is required.
  */
 
-const REFERENCE_PORT = 21_410;
 const required = process.env.CI !== undefined;
 
 /** Replies that differ for a reason, each with the reason; compared by kind only. */
@@ -26,7 +25,7 @@ describe.runIf(REDIS_SERVER !== undefined || required)('raw replies are those of
 
   beforeAll(async () => {
     expect(REDIS_SERVER).toBeDefined();
-    [reference, ours] = await Promise.all([startReference(REFERENCE_PORT), startOurs()]);
+    [reference, ours] = await Promise.all([startReference(), startOurs()]);
   });
 
   afterAll(async () => {

@@ -7,4 +7,5 @@ export * from './ids.ts';
 export * from './invariant.ts';
 export * from './lease.ts';
 export * from './limits.ts';
+export * from './mark.ts';
 export * from './ports.ts';

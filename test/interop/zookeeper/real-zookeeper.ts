@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SocketClient } from '../../../packages/adapter-zookeeper/test/socket-client.ts';
+import { freePort } from '../../support/ports.ts';
 
 /** Where Debian's `zookeeper` package puts the server. */
 const JAR = '/usr/share/java/zookeeper.jar';
@@ -30,7 +30,7 @@ export class RealZooKeeper {
   }
 
   static async start(): Promise<RealZooKeeper> {
-    const port = await freePort(21_300, 21_399);
+    const port = await freePort();
     const directory = mkdtempSync(join(tmpdir(), 'zookeeper-'));
     mkdirSync(join(directory, 'data'));
     const configuration = join(directory, 'zoo.cfg');
@@ -74,17 +74,4 @@ export class RealZooKeeper {
     await this.#exited;
     rmSync(this.#directory, { recursive: true, force: true });
   }
-}
-
-/** The first port of the range that nobody listens on. */
-async function freePort(first: number, last: number): Promise<number> {
-  for (let port = first; port <= last; port++) {
-    const free = await new Promise<boolean>((resolve) => {
-      const server = createServer();
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
-  throw new Error(`no port free in ${first} to ${last}`);
 }
