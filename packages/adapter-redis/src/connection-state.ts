@@ -1,10 +1,13 @@
 import type { ByteString, Timer } from '@lockstep/model';
-import type { ClientIdentity } from './command.ts';
+import { type ClientIdentity, type CommandSpec, hasFlag } from './command.ts';
+import { keysOf } from './command-keys.ts';
+import { resolveCommand } from './command-table.ts';
 import type { Door, DoorSession, OpenTransaction } from './door-session.ts';
 import { connectionLease, sessionLockTtl } from './lock-session.ts';
 import type { SubscriptionKind } from './pubsub.ts';
 import type { PushReply } from './reply.ts';
 import type { Protocol } from './reply-writer.ts';
+import type { TrackingMode } from './tracking.ts';
 import type { WatchedKey } from './watched-key.ts';
 import type { Wire } from './wire.ts';
 
@@ -29,6 +32,8 @@ export abstract class ConnectionState {
   transaction: OpenTransaction | undefined;
   watched: WatchedKey[] = [];
   dirty = false;
+  tracking: TrackingMode | undefined;
+  caching: boolean | undefined;
   activeMs: number;
   lastCommand = 'NULL';
   closed = false;
@@ -56,6 +61,7 @@ export abstract class ConnectionState {
   abstract end(): void;
   abstract readonly pending: number;
   abstract readonly blocked: boolean;
+  abstract readonly isAuthor: boolean;
 
   authenticate(user: ByteString, password: ByteString): boolean {
     const expected = this.door.password;
@@ -69,6 +75,10 @@ export abstract class ConnectionState {
   get subscribed(): boolean {
     const { channel, pattern, shard } = this.#names;
     return channel.size + pattern.size + shard.size > 0;
+  }
+
+  get listening(): boolean {
+    return this.subscribed || this.tracking !== undefined;
   }
 
   get counts(): Record<SubscriptionKind, number> {
@@ -94,6 +104,30 @@ export abstract class ConnectionState {
     for (const kind of ['channel', 'pattern', 'shard'] as const) {
       for (const name of this.subscriptions(kind)) this.unsubscribe(kind, name);
     }
+  }
+
+  // ---- tracking ---------------------------------------------------------------------------
+
+  setTracking(mode: TrackingMode | undefined): void {
+    this.tracking = mode;
+    this.caching = undefined;
+    this.door.tracking.changedMode(this);
+  }
+
+  /** Whether what the next command reads is to be remembered; CLIENT CACHING counts once. */
+  protected takeCaching(): boolean {
+    const { tracking, caching } = this;
+    if (tracking === undefined) return false;
+    this.caching = undefined;
+    if (tracking.prefixes !== undefined) return false;
+    return tracking.remembers === 'optin' ? caching === true : caching !== false;
+  }
+
+  /** A command was evaluated: from now on this connection hears when what it read changes. */
+  protected remember(spec: CommandSpec, argv: readonly ByteString[]): void {
+    // What a script reads it has declared.
+    if (this.closed || (!hasFlag(spec, 'readonly') && spec.keysOf === undefined)) return;
+    this.door.tracking.remember(this, keysOf(spec, argv, resolveCommand) ?? []);
   }
 
   // ---- the lease of SESSION locks ---------------------------------------------------------
@@ -136,6 +170,7 @@ export abstract class ConnectionState {
   reset(): void {
     this.transaction = undefined;
     this.door.watches.clear(this);
+    this.setTracking(undefined);
     this.#unsubscribeAll();
     this.name = '';
     this.protocol = 2;
@@ -146,6 +181,7 @@ export abstract class ConnectionState {
 
   protected markClosed(): void {
     this.closed = true;
+    this.setTracking(undefined);
     this.door.watches.clear(this);
     this.#unsubscribeAll();
     if (this.#renewal === undefined) return;

@@ -3,6 +3,7 @@ import type { Replica } from '@lockstep/replica';
 import type { CommandSpec } from './command.ts';
 import type { PubSub, Subscriber, SubscriptionKind } from './pubsub.ts';
 import type { Protocol } from './reply-writer.ts';
+import type { TrackingMode, TrackingTable } from './tracking.ts';
 import type { WatchedKey } from './watched-key.ts';
 
 /** A command held by MULTI until EXEC. */
@@ -37,6 +38,13 @@ export interface DoorSession extends Subscriber {
   watched: WatchedKey[];
   /** A watched key changed since: EXEC answers null. */
   dirty: boolean;
+  /** CLIENT TRACKING; undefined when off. */
+  readonly tracking: TrackingMode | undefined;
+  /** CLIENT CACHING, for the next command only. */
+  caching: boolean | undefined;
+  /** True while the events of a command of this connection are given out. */
+  readonly isAuthor: boolean;
+  setTracking(mode: TrackingMode | undefined): void;
   readonly connectedMs: number;
   activeMs: number;
   lastCommand: string;
@@ -97,6 +105,7 @@ export interface Door {
   readonly sessions: ReadonlyMap<number, DoorSession>;
   readonly pubsub: PubSub;
   readonly watches: WatchRegistry;
+  readonly tracking: TrackingTable;
   /** Directives shown by CONFIG GET; CONFIG SET changes tuning ones. */
   readonly settings: Map<string, string>;
   readonly statistics: DoorStatistics;

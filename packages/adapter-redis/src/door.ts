@@ -22,6 +22,7 @@ import { PubSub } from './pubsub.ts';
 import { Session } from './session.ts';
 import { initialSettings } from './settings.ts';
 import type { Slot } from './slot.ts';
+import { TrackingTable } from './tracking.ts';
 import { WaitTable } from './wait-table.ts';
 import { WatchTable } from './watch-registry.ts';
 import type { Wire } from './wire.ts';
@@ -54,6 +55,7 @@ export class RedisDoorCore implements EventSink {
   readonly #sessions = new Map<number, Session>();
   readonly #watches = new WatchTable();
   readonly #pubsub = new PubSub();
+  readonly #tracking = new TrackingTable(this.#sessions);
   readonly #unsubscribe: () => void;
   #incarnation: Incarnation;
   #applying: Sequence = 0;
@@ -84,6 +86,7 @@ export class RedisDoorCore implements EventSink {
       sessions: this.#sessions,
       pubsub: this.#pubsub,
       watches: this.#watches,
+      tracking: this.#tracking,
       settings: initialSettings(port),
       statistics,
       endConnection: (connection) => {
@@ -145,17 +148,23 @@ export class RedisDoorCore implements EventSink {
     const own = transaction.origin === this.door.replica.member;
     this.#applying = own ? transaction.sequence : 0;
     for (const event of events) this.#event(event, own);
+    this.#tracking.flush();
     this.#applying = 0;
   }
 
   #event(event: StateEvent, own: boolean): void {
     switch (event.kind) {
       case 'change': {
-        if (this.#watches.isEmpty) return;
+        if (this.#watches.isEmpty && this.#tracking.isEmpty) return;
         const db = databaseOf.get(event.keyspace);
-        if (db !== undefined) this.#watches.changed(db, event.key);
+        if (db === undefined) return;
+        this.#watches.changed(db, event.key);
+        if (!this.#tracking.isEmpty) this.#tracking.changed(event.key);
         return;
       }
+      case 'clear':
+        if (databaseOf.has(event.keyspace)) this.#tracking.changedAll();
+        return;
       case 'waiter':
         this.waits.ended(event);
         return;
@@ -190,6 +199,8 @@ export class RedisDoorCore implements EventSink {
   /** After a snapshot install messages are missing and waits may be over (design §8). */
   skipped(): void {
     this.#watches.changedAll();
+    this.#tracking.changedAll();
+    this.#tracking.flush();
     this.waits.skipped();
     const lost = this.#pubsub.subscribers();
     for (const session of [...this.#sessions.values()]) {

@@ -9,7 +9,8 @@ import type { Wire } from './wire.ts';
 export interface ReplyQueueOwner {
   readonly protocol: Protocol;
   readonly closed: boolean;
-  readonly subscribed: boolean;
+  /** It gets messages out of band: too much unsent closes it. */
+  readonly listening: boolean;
   destroy(): void;
   /** There is room again. */
   drained(): void;
@@ -109,7 +110,7 @@ export class ReplyQueue {
     }
     // One transaction may publish much: what is over the limit is not even written.
     const unsent = this.#wire.unsentBytes() + this.#output.length;
-    if (this.#owner.subscribed && unsent > LIMITS.subscriberBytesUnsentMax) {
+    if (unsent > LIMITS.subscriberBytesUnsentMax) {
       this.#owner.destroy();
       return;
     }
@@ -145,7 +146,7 @@ export class ReplyQueue {
       return;
     }
     const unsent = this.#wire.unsentBytes();
-    if (this.#owner.subscribed && unsent > LIMITS.subscriberBytesUnsentMax) {
+    if (this.#owner.listening && unsent > LIMITS.subscriberBytesUnsentMax) {
       this.#owner.destroy();
     } else if (this.#wantsRoom && unsent < LIMITS.connectionBytesUnsentMax) {
       // A socket that takes everything at once never says that it is drained.

@@ -193,9 +193,10 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
 
   #submit(spec: CommandSpec, request: Request, size: number, readOnly: boolean): LoggedSlot {
     this.lastCommand = spec.name;
-    const again = spec.completed !== undefined || spec.served !== undefined;
+    const base = this.#base(spec, size);
+    const again = spec.completed !== undefined || spec.served !== undefined || base.tracked;
     const argv = again ? request.argv() : undefined;
-    const slot = new LoggedSlot(this, this.#base(spec, size), this.db, argv);
+    const slot = new LoggedSlot(this, base, this.db, argv);
     const client = spec.identified === true ? this.identity : undefined;
     const command = encodeRequest(this.#core.encoder, readOnly, this.db, client, request);
     this.#enter(slot, command);
@@ -249,13 +250,14 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
     const exempt = spec.name === 'client|reply';
     const silent = !exempt && this.replyMode !== 'on';
     if (!exempt && this.replyMode === 'skip-next') this.replyMode = 'on';
-    return { spec, sizeBytes, silent };
+    // A CLIENT command in between, and what MULTI holds, leave CLIENT CACHING as it is.
+    const tracked = spec.door === undefined || spec.name === 'exec' ? this.takeCaching() : false;
+    return { spec, sizeBytes, silent, tracked };
   }
 
   /** A request whose reply is known at once. */
   #answer(spec: CommandSpec, reply: Reply, size: number): void {
-    const base = this.#base(spec, size);
-    const slot = new Slot(base.spec, base.sizeBytes, base.silent);
+    const slot = new Slot(this.#base(spec, size));
     this.#replies.push(slot);
     this.#replies.complete(slot, reply);
   }
@@ -266,6 +268,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
     this.#logged--;
     if (slot.spec.name === 'watch') this.#watching--;
     if (slot.spec.identified === true || slot.held !== undefined) this.adoptLease();
+    if (slot.tracked) this.#rememberLogged(slot);
     if (outcome.kind === 'void') {
       if (outcome.reason === 'budget') this.#settle(slot, error(OVER_BUDGET));
       else this.destroy();
@@ -274,6 +277,11 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
     const reply = outcome.result as Reply;
     if (isQueued(reply)) this.#core.waits.add(slot, this);
     else this.#settle(slot, this.closed ? reply : this.#completed(slot, reply));
+  }
+
+  #rememberLogged({ spec, argv, held }: LoggedSlot): void {
+    if (argv !== undefined) this.remember(spec, argv);
+    for (const one of held ?? []) this.remember(one.spec, one.argv);
   }
 
   #completed(slot: LoggedSlot, reply: Reply): Reply {
@@ -321,6 +329,7 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
       seed: this.#core.nextSeed(),
     });
     const reply = performRead(execution, spec, argv);
+    if (slot.tracked) this.remember(spec, argv);
     if (spec.name === 'watch') this.#watching--;
     const isKnown = spec.completed === undefined || isError(reply);
     this.#replies.complete(slot, isKnown ? reply : spec.completed(this, argv, reply, db));
@@ -348,12 +357,15 @@ export class Session extends ConnectionState implements DoorSession, SlotOwner, 
 
   // ---- out of band, and the end -----------------------------------------------------------
 
+  get isAuthor(): boolean {
+    const { head } = this.#replies;
+    return head instanceof LoggedSlot && this.#core.isApplying(head.sequence);
+  }
+
   deliver(message: PushReply): void {
     if (this.closed) return;
     // Newer servers, and we, send what a command published to its own sender after its reply.
-    const { head } = this.#replies;
-    const isOwn = head instanceof LoggedSlot && this.#core.isApplying(head.sequence);
-    this.#replies.message(message, isOwn);
+    this.#replies.message(message, this.isAuthor);
   }
 
   end(): void {

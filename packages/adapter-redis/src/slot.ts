@@ -5,19 +5,29 @@ import type { CommandSpec } from './command.ts';
 import type { HeldCommand } from './door-session.ts';
 import type { Reply } from './reply.ts';
 
-/** One request in the order in which its connection must be answered. */
-export class Slot {
+export interface SlotBase {
   readonly spec: CommandSpec;
   readonly sizeBytes: number;
   /** CLIENT REPLY OFF or SKIP: answered by nothing. */
   readonly silent: boolean;
+  /** CLIENT TRACKING: what it reads is remembered. */
+  readonly tracked: boolean;
+}
+
+/** One request in the order in which its connection must be answered. */
+export class Slot implements SlotBase {
+  readonly spec: CommandSpec;
+  readonly sizeBytes: number;
+  readonly silent: boolean;
+  readonly tracked: boolean;
   /** Undefined until it is answered. */
   reply: Reply | undefined;
 
-  constructor(spec: CommandSpec, sizeBytes: number, silent: boolean) {
+  constructor({ spec, sizeBytes, silent, tracked }: SlotBase) {
     this.spec = spec;
     this.sizeBytes = sizeBytes;
     this.silent = silent;
+    this.tracked = tracked;
   }
 }
 
@@ -40,12 +50,12 @@ export class LoggedSlot extends Slot implements CommandWaiter {
 
   constructor(
     owner: SlotOwner,
-    base: { spec: CommandSpec; sizeBytes: number; silent: boolean },
+    base: SlotBase,
     db: number,
     argv?: readonly ByteString[],
     held?: readonly HeldCommand[],
   ) {
-    super(base.spec, base.sizeBytes, base.silent);
+    super(base);
     this.owner = owner;
     this.db = db;
     this.argv = argv;
@@ -66,12 +76,8 @@ export class ReadSlot extends Slot {
   readonly argv: readonly ByteString[];
   readonly db: number;
 
-  constructor(
-    base: { spec: CommandSpec; sizeBytes: number; silent: boolean },
-    argv: readonly ByteString[],
-    db: number,
-  ) {
-    super(base.spec, base.sizeBytes, base.silent);
+  constructor(base: SlotBase, argv: readonly ByteString[], db: number) {
+    super(base);
     this.argv = argv;
     this.db = db;
   }

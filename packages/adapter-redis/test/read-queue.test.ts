@@ -9,7 +9,9 @@ function batchOf(...names: string[]): ReadBatch {
   const batch = new ReadBatch(nobody);
   for (const name of names) {
     const spec = commandTable.get(name)!;
-    batch.slots.push(new ReadSlot({ spec, sizeBytes: 0, silent: false }, [name], 0));
+    batch.slots.push(
+      new ReadSlot({ spec, sizeBytes: 0, silent: false, tracked: false }, [name], 0),
+    );
   }
   return batch;
 }

@@ -4,6 +4,7 @@ import type { DoorSession } from '../door-session.ts';
 import { CommandError, SYNTAX_ERROR } from '../errors.ts';
 import { parseInteger } from '../integer.ts';
 import { error, NO_REPLY, OK, type Reply } from '../reply.ts';
+import { redirectionOf, trackingRows } from './tracking.ts';
 
 const BAD_NAME = 'ERR Client names cannot contain spaces, newlines or special characters.';
 
@@ -33,11 +34,17 @@ function setInfo(session: DoorSession, argv: readonly ByteString[]): Reply {
   return OK;
 }
 
+function flagsOf(session: DoorSession): string {
+  let flags = session.blocked ? 'b' : session.subscribed ? 'P' : session.transaction ? 'x' : '';
+  if (session.tracking !== undefined) flags += session.tracking.prefixes === undefined ? 't' : 'tB';
+  return flags === '' ? 'N' : flags;
+}
+
 /** One line of CLIENT LIST. Fields that we do not measure are zero, as on an idle connection. */
 export function describeClient(session: DoorSession): ByteString {
   const nowMs = session.door.clock.monotonicMs();
   const seconds = (sinceMs: number) => Math.floor((nowMs - sinceMs) / 1000);
-  const flags = session.blocked ? 'b' : session.subscribed ? 'P' : session.transaction ? 'x' : 'N';
+  const flags = flagsOf(session);
   const fields: readonly [string, string | number][] = [
     ['id', session.id],
     ['addr', session.address],
@@ -65,7 +72,7 @@ export function describeClient(session: DoorSession): ByteString {
     ['events', 'r'],
     ['cmd', session.lastCommand],
     ['user', 'default'],
-    ['redir', -1],
+    ['redir', redirectionOf(session)],
     ['resp', session.protocol],
     ['lib-name', session.libraryName],
     ['lib-ver', session.libraryVersion],
@@ -221,7 +228,7 @@ const rows: readonly Row[] = [
   ['no-evict', 3, 'Nothing is ever evicted here.', acceptOnOff],
   ['no-touch', 3, 'Access times are not kept here.', acceptOnOff],
   ['capa', -3, 'Tells capabilities of the client library.', () => OK],
-  ['getredir', 2, 'Where tracking redirects to: nowhere.', () => -1],
+  ...trackingRows,
 ];
 
 const flags = ['noscript', 'loading', 'stale'] as const;

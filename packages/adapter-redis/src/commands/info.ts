@@ -32,7 +32,7 @@ const clients: Section = ({ door }) => [
   ['cluster_connections', 0],
   ['maxclients', door.settings.get('maxclients') ?? ''],
   ['blocked_clients', [...door.sessions.values()].filter((one) => one.blocked).length],
-  ['tracking_clients', 0],
+  ['tracking_clients', door.tracking.clients],
 ];
 
 const memory: Section = ({ door }) => {

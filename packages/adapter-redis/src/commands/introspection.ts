@@ -1,5 +1,6 @@
 import type { ByteString } from '@lockstep/model';
 import type { CommandSpec } from '../command.ts';
+import { keysOf } from '../command-keys.ts';
 import { type ErrorReply, error, type Reply, status } from '../reply.ts';
 
 type Table = ReadonlyMap<string, CommandSpec>;
@@ -86,30 +87,7 @@ function getKeys(table: Table, resolve: Resolve, argv: readonly ByteString[]): R
     }
     return error('ERR Invalid command specified');
   }
-  const keys = keysOf(table, resolve, spec, argv);
+  const keys = keysOf(spec, argv, (words) => resolve(table, words));
   if (keys === undefined) return error('ERR Invalid arguments specified for command');
   return keys.length > 0 ? keys : error('ERR The command has no key arguments');
-}
-
-function keysOf(
-  table: Table,
-  resolve: Resolve,
-  spec: CommandSpec,
-  argv: readonly ByteString[],
-): readonly ByteString[] | undefined {
-  if (spec.keysOf !== undefined) return spec.keysOf(argv);
-  if (spec.wraps !== undefined) {
-    const at = spec.wraps(argv);
-    const words = argv.slice(at);
-    const inner = words.length === 0 ? undefined : resolve(table, words);
-    if (inner === undefined || 'kind' in inner) return undefined;
-    const own = at === 3 ? [argv[1]!] : [];
-    return [...own, ...(keysOf(table, resolve, inner, words) ?? [])];
-  }
-  const [first, last, step] = spec.keys;
-  if (first === 0) return [];
-  const end = last < 0 ? argv.length + last : last;
-  const keys: ByteString[] = [];
-  for (let i = first; i <= end && i < argv.length; i += step) keys.push(argv[i]!);
-  return keys;
 }
