@@ -1,4 +1,4 @@
-import { NO_MEMBER, type Timer } from '@lockstep/model';
+import { mark, NO_MEMBER, type Timer } from '@lockstep/model';
 import { tickDue } from './leadership.ts';
 import type { Loop } from './loop.ts';
 import type { Proposer } from './proposer.ts';
@@ -24,7 +24,7 @@ export class Gatherer {
 
   /** Own commands and renewals go to the leadership now in force. */
   followLeader(nowMs: number): void {
-    const { raft, forwarder, leads, options } = this.#loop;
+    const { raft, forwarder, leads } = this.#loop;
     const { leader, term } = raft;
     if (leads) this.#proposer.enterTerm(term);
     if (leads !== this.#wasLeader) {
@@ -32,7 +32,8 @@ export class Gatherer {
       if (!leads) this.#proposer.clear();
       this.#turned();
       this.#loop.renewals.resend();
-      options.mark?.(leads ? 'became leader' : 'lost leadership');
+      if (leads) mark('became leader');
+      else mark('lost leadership');
     }
     forwarder.retarget(leader, this.#loop.linkOf(leader), term, nowMs);
   }
@@ -59,7 +60,7 @@ export class Gatherer {
     if (group !== undefined) this.#proposer.takeRenewals(group);
     if (tickDue(raft, machine, clusterClock.now)) this.#proposer.takeTick();
     const held = writer.backlogBytes > settings.imageBacklogBytesMax;
-    if (held) this.#loop.options.mark?.('proposals held');
+    if (held) mark('proposals held');
     this.#proposer.propose(raft, this.#loop.leaderTimes, held, nowMs);
   }
 

@@ -1,4 +1,4 @@
-import { type MemberId, NO_MEMBER } from '@lockstep/model';
+import { type MemberId, mark, NO_MEMBER } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { StateHash } from '@lockstep/transport';
 import type { Loop } from './loop.ts';
@@ -97,7 +97,7 @@ export class HashChecks {
     }
     this.#disputedIndex = index;
     const said = [...hashes].map(([id, hash]) => `member ${id} has ${hash}`).join(', ');
-    this.#loop.options.mark?.('state hashes in dispute');
+    mark('state hashes in dispute');
     this.#loop.options.log?.(
       `STATE DIVERGES at index ${index} and no majority agrees: ${said}; nobody is stopped`,
     );

@@ -1,4 +1,5 @@
 import type { FileError, Incarnation } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import type { CommandOutcome, HelloOutcome } from '@lockstep/state-machine';
 import type { Loop } from './loop.ts';
 
@@ -65,7 +66,7 @@ export class IncarnationKeeper {
     const { forwarder, options } = this.#loop;
     if (this.#renewing || this.#removed || incarnation !== forwarder.incarnation) return;
     this.#renewing = true;
-    options.mark?.('incarnation expired');
+    mark('incarnation expired');
     options.log?.(`incarnation ${incarnation} of this member is void; it takes a new one`);
     options.directory.nextIncarnation((error, next) => this.#renewed(error, next));
   }

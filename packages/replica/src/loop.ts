@@ -1,6 +1,7 @@
 import {
   type LinkInfo,
   type MemberId,
+  mark,
   type NetworkHandler,
   NO_MEMBER,
   type Timer,
@@ -215,7 +216,7 @@ export class Loop implements NetworkHandler {
   /** The log cannot grow: leadership moves, nothing more is acknowledged meanwhile (design §11). */
   space(outOfSpace: boolean): void {
     this.trust.outOfSpace = outOfSpace;
-    this.options.mark?.('log space');
+    mark('log space');
     if (outOfSpace && this.leads) this.#handOver('the log cannot grow');
     this.wake();
   }
@@ -228,7 +229,7 @@ export class Loop implements NetworkHandler {
   /** The member is wrong or its device failed: it stops at once and says why. */
   fatal(error: Error): void {
     if (this.stopped) return;
-    this.options.mark?.('fatal');
+    mark('fatal');
     this.stop();
     this.options.network.close(() => {});
     this.options.scheduler.post(() => this.abandon());
@@ -251,7 +252,7 @@ export class Loop implements NetworkHandler {
     this.raft.reportUnreachable(info.member);
     this.snapshots?.linkDown(info.member);
     if (this.raft.leader === info.member) {
-      this.options.mark?.('leader link lost');
+      mark('leader link lost');
       this.raft.leaderLinkLost(Math.max(1, Math.ceil(LEADER_LOST_MS / this.settings.tickMs)));
     }
     this.wake();
@@ -364,7 +365,7 @@ export class Loop implements NetworkHandler {
     // Once per election timeout: there may be nobody to hand over to.
     if (this.nowMs - this.#handedOverMs < this.settings.electionMs) return;
     this.#handedOverMs = this.nowMs;
-    this.options.mark?.('hand-over');
+    mark('hand-over');
     this.options.log?.(`leadership is handed over: ${reason}`);
     this.transfers.begin(undefined, this.nowMs + this.settings.electionMs, () => {});
   }

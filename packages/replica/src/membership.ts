@@ -5,6 +5,7 @@ import {
   EntryKind,
   encodeEntry,
   type MemberId,
+  mark,
   NO_MEMBER,
   type PeerAddress,
   utf8Bytes,
@@ -70,7 +71,7 @@ export class MembershipKeeper {
 
   /** Once per tick while leading; raft refuses while an earlier change is not applied. */
   tick(): void {
-    const { machine, configuration, raft, leaderTimes, options, settings } = this.#loop;
+    const { machine, configuration, raft, leaderTimes, settings } = this.#loop;
     const next = nextConfiguration(configuration, machine.members(), settings.member);
     if (next === undefined) return;
     const writer = new BinaryWriter(64);
@@ -86,7 +87,7 @@ export class MembershipKeeper {
         configuration: writer.take(),
       }),
     );
-    if (result === 'ok') options.mark?.('configuration proposed');
+    if (result === 'ok') mark('configuration proposed');
   }
 
   /** A Configuration entry was applied. Returns the configuration now in force. */

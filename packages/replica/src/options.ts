@@ -66,8 +66,6 @@ export interface ReplicaOptions {
   /** The member has stopped itself: a broken invariant, or a device that failed. */
   readonly onFatal: (error: Error) => void;
   readonly log?: (text: string) => void;
-  /** Places of interest, for the simulator's coverage. */
-  readonly mark?: (name: string) => void;
 }
 
 /** Sizes and intervals with their defaults (reference raft.md §1, design §11). */
@@ -90,7 +88,17 @@ export interface Tuning {
   readonly forwardBytesMax: number;
   /** State hashes are compared at the multiples of this index. */
   readonly hashCheckEntries: number;
+  /** One append request carries at least one entry, then up to both. */
+  readonly appendBytesMax: number;
+  readonly appendEntriesMax: number;
+  readonly inflightAppendsMax: number;
+  readonly inflightBytesMax: number;
+  readonly uncommittedBytesMax: number;
+  /** Page of committed entries handed to the state machine in one piece. */
+  readonly committedBytesMax: number;
 }
+
+const MIB = 1024 * 1024;
 
 export const DEFAULT_TUNING: Tuning = {
   tickMs: 50,
@@ -107,6 +115,12 @@ export const DEFAULT_TUNING: Tuning = {
   renewalIntervalMs: 50,
   forwardBytesMax: 16 * 1024 * 1024,
   hashCheckEntries: 10_000,
+  appendBytesMax: 1 * MIB,
+  appendEntriesMax: 1024,
+  inflightAppendsMax: 256,
+  inflightBytesMax: 16 * MIB,
+  uncommittedBytesMax: 64 * MIB,
+  committedBytesMax: 4 * MIB,
 };
 
 /** Options with every default filled in. */

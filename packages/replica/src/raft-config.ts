@@ -2,8 +2,6 @@ import type { Entry, RaftConfig } from '@lockstep/raft';
 import type { ReplicaOptions, Settings } from './options.ts';
 import type { Recovered } from './recovery.ts';
 
-const MIB = 1024 * 1024;
-
 /** Settings of the core (defaults of reference raft.md §1), in ticks of this member. */
 export function raftConfigOf(
   options: ReplicaOptions,
@@ -18,12 +16,12 @@ export function raftConfigOf(
     incarnation: options.incarnation,
     electionTicks: Math.max(2, Math.round(electionMs / tickMs)),
     heartbeatTicks: Math.max(1, Math.round(heartbeatMs / tickMs)),
-    appendBytesMax: 1 * MIB,
-    appendEntriesMax: 1024,
-    inflightAppendsMax: 256,
-    inflightBytesMax: 16 * MIB,
-    uncommittedBytesMax: 64 * MIB,
-    committedBytesMax: 4 * MIB,
+    appendBytesMax: settings.appendBytesMax,
+    appendEntriesMax: settings.appendEntriesMax,
+    inflightAppendsMax: settings.inflightAppendsMax,
+    inflightBytesMax: settings.inflightBytesMax,
+    uncommittedBytesMax: settings.uncommittedBytesMax,
+    committedBytesMax: settings.committedBytesMax,
     random: () => options.random.u32(),
     log: recovered.log,
     termStart,

@@ -1,4 +1,10 @@
-import { type FileError, type ImageStore, InvariantError, LockstepError } from '@lockstep/model';
+import {
+  type FileError,
+  type ImageStore,
+  InvariantError,
+  LockstepError,
+  mark,
+} from '@lockstep/model';
 import type { SnapshotMeta } from '@lockstep/raft';
 import type { StateMachine } from '@lockstep/state-machine';
 import type { LogState, LogStore, LogStoreHandlers } from '@lockstep/storage';
@@ -142,7 +148,7 @@ class Recovery {
     const { firstIndex, lastIndex } = this.#state;
     writer.restart(position);
     if (index > lastIndex) {
-      this.#options.mark?.('install finished at start');
+      mark('install finished at start');
       this.#finish(machine, writer, this.#logStart, false, position);
     } else if (index < firstIndex - 1) {
       this.#setAside(name, store, `it is at ${index}, the log begins at ${firstIndex}`);
@@ -154,7 +160,7 @@ class Recovery {
   /** Keeps the records for inspection and starts from nothing; state comes from the leader. */
   #setAside(name: string, store: ImageStore, reason: string): void {
     const { images, log } = this.#options;
-    this.#options.mark?.('image set aside');
+    mark('image set aside');
     log?.(`image ${name} is set aside: ${reason}`);
     if (this.#isAlone(name, reason)) return;
     store.close(() => {

@@ -6,6 +6,7 @@ import {
   type MemberId,
   type Sequence,
 } from '@lockstep/model';
+import type { Raft } from '@lockstep/raft';
 import type { HistoryReference, StateMachine } from '@lockstep/state-machine';
 import type {
   BarrierWaiter,
@@ -25,6 +26,8 @@ import { statusOf } from './status.ts';
 
 /** A replica with an end. */
 export interface MemberReplica extends Replica {
+  /** The core as it stands, for invariants of the simulator: read only. */
+  readonly raft: Pick<Raft, 'role' | 'leader' | 'term' | 'commit' | 'lastIndex' | 'status'>;
   /** Orderly stop: a leader hands over if it can, what waits is answered, the image is written and
    * synced, files are closed. */
   close(done: () => void): void;
@@ -113,6 +116,10 @@ class Member implements MemberReplica {
     this.#loop.start();
     this.#incarnations.hello();
     if (this.#recovered.logState.health === 'damaged') this.#regainTrust();
+  }
+
+  get raft(): MemberReplica['raft'] {
+    return this.#loop.raft;
   }
 
   get incarnation(): Incarnation {

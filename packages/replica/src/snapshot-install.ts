@@ -1,4 +1,5 @@
 import type { ImageStore, Index } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import type { SnapshotMeta } from '@lockstep/raft';
 import type { StateMachine } from '@lockstep/state-machine';
 import { loadImage } from './image-load.ts';
@@ -88,7 +89,7 @@ export class SnapshotInstall {
     const loop = this.#loop;
     const former = { machine: loop.machine, writer: loop.writer };
     const { configuration } = this.#meta;
-    loop.options.mark?.('snapshot installed');
+    mark('snapshot installed');
     loop.machine = machine;
     loop.writer = writer;
     loop.imageLost = false;

@@ -1,4 +1,5 @@
 import type { ImageStore, Index, MemberId } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import { encodeFrame, type SnapshotBegin, type SnapshotMessage } from '@lockstep/transport';
 import type { Loop } from './loop.ts';
 import { nextImageName, type RecoveryHandlers } from './recovery.ts';
@@ -51,7 +52,7 @@ export class SnapshotTransfer {
       loop.raft.reportSnapshot(member, false);
       return;
     }
-    loop.options.mark?.('snapshot stream begun');
+    mark('snapshot stream begun');
     loop.options.log?.(`streaming the state at ${meta.index} to member ${member}`);
     const { snapshotChunkBytes: chunkBytes, snapshotChunksInFlight } = loop.settings;
     const sender = new SnapshotSender(
@@ -176,7 +177,7 @@ export class SnapshotTransfer {
       refuse(`applied already ${loop.machine.appliedIndex}`);
       return;
     }
-    loop.options.mark?.('snapshot receive begun');
+    mark('snapshot receive begun');
     const { directory, images } = loop.options;
     const name = nextImageName(directory.image ?? 'image-0');
     this.#imageName = name;

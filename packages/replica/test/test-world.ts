@@ -2,6 +2,7 @@ import {
   type Clock,
   type FileError,
   type LockstepError,
+  listenToMarks,
   type MemberId,
   type Network,
   type Random,
@@ -81,13 +82,12 @@ export class TestMember {
 
   constructor(id: MemberId, world: World) {
     this.id = id;
-    this.images = new MemoryImageDisk({ random: world.random, scheduler: world.time });
+    const scheduler: Scheduler = {
+      post: (callback) => world.time.post(() => world.runAs(this, callback)),
+    };
+    this.images = new MemoryImageDisk({ random: world.random, scheduler });
     this.disk = { image: undefined, incarnation: 0 };
-    this.files = new MemoryDisk({
-      random: world.random,
-      scheduler: world.time,
-      clock: world.time,
-    });
+    this.files = new MemoryDisk({ random: world.random, scheduler, clock: world.time });
     this.files.delayMs = () => this.diskDelayMs;
   }
 
@@ -144,13 +144,23 @@ export class World {
   readonly hub = new LoopbackHub(this.time);
   readonly members: TestMember[] = [];
   readonly options: WorldOptions;
+  /** Whose code runs: coverage marks are its. */
+  #running: TestMember | undefined;
 
   constructor(options: WorldOptions = {}) {
     this.options = options;
+    listenToMarks((name) => this.#running?.marks.push(name));
     this.random = seededRandom(options.seed ?? 1);
     const ids = Array.from({ length: options.members ?? 3 }, (_, i) => i + 1);
     for (const id of ids) this.members.push(new TestMember(id, this));
     for (const member of this.members) this.start(member);
+  }
+
+  runAs(member: TestMember, callback: () => void): void {
+    const before = this.#running;
+    this.#running = member;
+    callback();
+    this.#running = before;
   }
 
   get ids(): MemberId[] {
@@ -277,10 +287,23 @@ export class World {
     for (const other of this.members) if (other !== member) this.hub.heal(member.id, other.id);
   }
 
+  #markedNetwork(member: TestMember): Network {
+    const network = member.network!;
+    const start = network.start.bind(network);
+    network.start = (handler) =>
+      start({
+        linkUp: (link) => this.runAs(member, () => handler.linkUp(link)),
+        linkDown: (link) => this.runAs(member, () => handler.linkDown(link)),
+        frame: (link, frame, channel) =>
+          this.runAs(member, () => handler.frame(link, frame, channel)),
+      });
+    return network;
+  }
+
   #optionsOf(member: TestMember, life: { alive: boolean }, incarnation: number): ReplicaOptions {
     const { time } = this;
     const during = (callback: () => void) => () => {
-      if (life.alive) callback();
+      if (life.alive) this.runAs(member, callback);
     };
     const clock: Clock = {
       monotonicMs: () => time.monotonicMs(),
@@ -301,7 +324,7 @@ export class World {
       clock,
       scheduler,
       random: this.random,
-      network: member.network!,
+      network: this.#markedNetwork(member),
       openLog:
         this.options.wal === true
           ? openWal(member.files.mount(), { scheduler, clock, ...WAL_SIZES })
@@ -362,7 +385,6 @@ export class World {
       onFatal: (error) => {
         member.fatal = error;
       },
-      mark: (name) => member.marks.push(name),
     };
   }
 }

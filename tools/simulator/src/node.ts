@@ -282,9 +282,6 @@ export class SimNode {
         if (life.alive) this.#stop(error.stack ?? error.message);
       },
       log: (text) => world.trace(() => `n${this.id} says: ${text}`),
-      mark: (name) => {
-        if (life.alive) observer.mark(this, name);
-      },
     };
   }
 }

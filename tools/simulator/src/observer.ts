@@ -18,5 +18,4 @@ export interface Observer {
   opened(node: SimNode, replica: MemberReplica): void;
   /** The life is over. */
   ended(node: SimNode): void;
-  mark(node: SimNode, name: string): void;
 }

@@ -4,6 +4,7 @@ import type { OpenLog } from '@lockstep/storage';
 import { CLOCK_RATE_MAX } from './clock.ts';
 import { Commands } from './invariants/commands.ts';
 import { Configurations } from './invariants/configurations.ts';
+import { Cores } from './invariants/cores.ts';
 import { History } from './invariants/history.ts';
 import { Logs } from './invariants/logs.ts';
 import { MachineWatch } from './invariants/machines.ts';
@@ -28,6 +29,7 @@ export class Oracle implements Observer {
   readonly marks = new Map<string, number>();
   /** Called when a node's member is open, and when its life is over. */
   readonly openings: ((node: SimNode, replica: MemberReplica) => void)[] = [];
+  readonly cores: Cores;
   readonly #world: World;
   readonly #settings: Settings;
   readonly #stream;
@@ -40,6 +42,7 @@ export class Oracle implements Observer {
     const founders = Array.from({ length: settings.members }, (_, at) => at + 1);
     this.configurations = new Configurations(this.history, founders);
     this.logs = new Logs(world, this.history, this.configurations, CLOCK_RATE_MAX);
+    this.cores = new Cores(world, this.logs, this.configurations);
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);
@@ -65,6 +68,7 @@ export class Oracle implements Observer {
       world: this.#world,
       settings: this.#settings,
       history: this.history,
+      logs: this.logs,
       streams: this.streams,
       stream: this.#stream,
     };
@@ -78,16 +82,15 @@ export class Oracle implements Observer {
   }
 
   ended(node: SimNode): void {
+    this.cores.ended(node);
     this.streams.ended(node);
     this.commands.ended(node);
   }
 
-  mark(node: SimNode, name: string): void {
+  /** Production code reached a rare place, in a member or, undefined, in a client. */
+  mark(node: SimNode | undefined, name: string): void {
     this.count(name);
-    this.#world.trace(() => `n${node.id} mark: ${name}`);
-    if (name !== 'became leader' || node.replica === undefined) return;
-    const { term, role } = node.replica.status();
-    if (role === 'leader') this.logs.leads(node, term);
+    if (node !== undefined) this.#world.trace(() => `n${node.id} mark: ${name}`);
   }
 
   count(name: string): void {

@@ -1,5 +1,5 @@
 import { ProcedureId, writePut } from '@lockstep/adapter-etcd';
-import { BinaryWriter, writeCommandHead } from '@lockstep/model';
+import { BinaryWriter, listenToMarks, writeCommandHead } from '@lockstep/model';
 import { NodeClock } from './clock.ts';
 import type { Defects } from './defects.ts';
 import { Membership } from './membership.ts';
@@ -9,7 +9,7 @@ import { type Cluster, SimNode } from './node.ts';
 import { Oracle } from './oracle.ts';
 import { drawSettings, type Settings } from './settings.ts';
 import { Workload } from './workload/workload.ts';
-import { type Violation, World } from './world.ts';
+import { type Life, type Violation, World } from './world.ts';
 
 export interface RunOptions {
   readonly seed: number;
@@ -37,8 +37,13 @@ const LIVENESS_MS = 60_000;
 /** One seed, from a fresh cluster over its faults to the healed end. */
 export function runSeed(options: RunOptions): RunResult {
   const run = new Run(options);
-  run.faults();
-  run.liveness();
+  const before = listenToMarks((name) => run.mark(name));
+  try {
+    run.faults();
+    run.liveness();
+  } finally {
+    listenToMarks(before);
+  }
   return run.result();
 }
 
@@ -65,6 +70,10 @@ class Run {
       const configuration = oracle.configurations.current;
       this.#nodes.push(new SimNode(id, cluster, clock, { joins: false, configuration }));
     }
+    world.afterEvent = (owner) => {
+      const node = this.#nodeOf(owner);
+      if (node !== undefined) oracle.cores.touched(node);
+    };
     this.#world = world;
     this.#oracle = oracle;
     this.#settings = settings;
@@ -80,6 +89,15 @@ class Run {
     this.#nemesis = new Nemesis(world, wires, this.#nodes, membership);
     this.#workload = new Workload(world, oracle, this.#nodes, settings);
     this.#nemesis.plan(drawFaults(world, settings, kinds));
+  }
+
+  /** Production code reached a rare place. */
+  mark(name: string): void {
+    this.#oracle.mark(this.#nodeOf(this.#world.running), name);
+  }
+
+  #nodeOf(life: Life | undefined): SimNode | undefined {
+    return life === undefined ? undefined : this.#nodes.find((node) => node.life === life);
   }
 
   faults(): void {

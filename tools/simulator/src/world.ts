@@ -39,6 +39,8 @@ export class World {
   afterEvent: (owner: Life | undefined) => void = () => {};
   /** Called with each line of the trace; left out: no trace is made. */
   readonly tracer: ((line: string) => void) | undefined;
+  /** Whose code runs now; undefined between processes, in clients and in the nemesis. */
+  running: Life | undefined;
   readonly #heap: Scheduled[] = [];
   #order = 0;
 
@@ -97,7 +99,9 @@ export class World {
       this.nowUs = event.atUs;
       this.events += 1;
       this.digest = mixNumber(mixText(this.digest, event.kind), event.atUs + (owner?.node ?? 0));
+      this.running = owner;
       run();
+      this.running = undefined;
       this.afterEvent(owner);
       return true;
     }

@@ -1,4 +1,4 @@
-import { BinaryReader, type MemberId } from '@lockstep/model';
+import { BinaryReader, type Index, type MemberId } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import { readConfiguration } from '@lockstep/replica';
 import type { History } from './history.ts';
@@ -9,6 +9,7 @@ export class Configurations {
   /** What was in force before: a member that has not applied the change still counts by it. */
   previous: Configuration;
   changes = 0;
+  readonly #all: { readonly index: Index; readonly configuration: Configuration }[] = [];
   /** Called after each change. */
   changed: () => void = () => {};
 
@@ -21,26 +22,35 @@ export class Configurations {
       autoLeave: false,
     };
     this.previous = this.current;
+    this.#all.push({ index: 0, configuration: this.current });
     history.listeners.push({
-      entry: (_index, _term, { configuration }) => {
+      entry: (index, _term, { configuration }) => {
         if (configuration === undefined) return;
         this.previous = this.current;
         this.current = readConfiguration(new BinaryReader(configuration));
+        this.#all.push({ index, configuration: this.current });
         this.changes += 1;
         this.changed();
       },
     });
   }
 
+  /** The configuration in force once this index is applied, and the index that set it. */
+  at(applied: Index): { readonly index: Index; readonly configuration: Configuration } {
+    return this.#all.findLast(({ index }) => index <= applied)!;
+  }
+
   has(member: MemberId): boolean {
-    const { voters, learners } = this.current;
-    return voters.includes(member) || learners.includes(member);
+    const { voters, votersOutgoing, learners } = this.current;
+    return [voters, votersOutgoing, learners].some((ids) => ids.includes(member));
   }
 
   /** True when these members are a majority of the voters, as they are or as they were. */
   isQuorum(members: ReadonlySet<MemberId>): boolean {
-    return [this.current, this.previous].some(({ voters }) => {
-      return voters.filter((id) => members.has(id)).length * 2 > voters.length;
-    });
+    const isMajority = (voters: readonly MemberId[]): boolean =>
+      voters.length === 0 || voters.filter((id) => members.has(id)).length * 2 > voters.length;
+    return [this.current, this.previous].some(
+      ({ voters, votersOutgoing }) => isMajority(voters) && isMajority(votersOutgoing),
+    );
   }
 }

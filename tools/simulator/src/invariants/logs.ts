@@ -1,5 +1,5 @@
 import type { Index, MemberId, Term } from '@lockstep/model';
-import type { AppendTask, HardState } from '@lockstep/raft';
+import { type AppendTask, EntryType, type HardState } from '@lockstep/raft';
 import type { LogState, LogStore, OpenLog } from '@lockstep/storage';
 import type { SimNode } from '../node.ts';
 import { mixNumber } from '../seed.ts';
@@ -48,11 +48,16 @@ interface NodeLog {
   durable: LogCopy;
   pending: AppendTask[];
   isRotten: boolean;
+  /** Term in which it leads. */
+  leading: Term | undefined;
+  /** Configuration entries of `written`, oldest first. */
+  changes: Index[];
 }
 
 /**
  * The log's invariants: LogMatching, TruncateAboveCommit, LeaderCompleteness, ElectionSafety,
- * HardStateMonotone, DurableQuorum, ClusterTimeNotFast, and that a restart finds everything that
+ * HardStateMonotone, DurableQuorum, ClusterTimeNotFast, LeaderAppendOnly, OneChange, and that a
+ * restart finds everything that
  * was acknowledged and nothing that was never written (Raft §5.2–5.4; reference raft.md §4.4).
  */
 export class Logs {
@@ -103,7 +108,9 @@ export class Logs {
       this.#fail('ElectionSafety', `members ${former} and ${node.id} both lead term ${term}`);
     }
     this.#leaders.set(term, node.id);
-    const { written } = this.#of(node.id);
+    const log = this.#of(node.id);
+    const { written } = log;
+    log.leading = term;
     for (let index = written.base + 1; index <= this.#history.lastIndex; index++) {
       const committed = this.#history.termAt(index)!;
       if (committed >= term) break;
@@ -115,10 +122,23 @@ export class Logs {
     }
   }
 
+  /** The node leads no more. */
+  follows(node: SimNode): void {
+    this.#of(node.id).leading = undefined;
+  }
+
+  /** The node applies an entry: only what its own disk holds. */
+  applies(node: SimNode, index: Index, term: Term): void {
+    const { durable } = this.#of(node.id);
+    if (durable.holds(index, term)) return;
+    this.#fail('AppliedOrder', `member ${node.id} applies ${index}, which is not durable here`);
+  }
+
   #of(id: MemberId): NodeLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      log = { written: new LogCopy(), durable: new LogCopy(), pending: [], isRotten: false };
+      const fresh = { pending: [], isRotten: false, leading: undefined, changes: [] };
+      log = { written: new LogCopy(), durable: new LogCopy(), ...fresh };
       this.#logs.set(id, log);
     }
     return log;
@@ -136,7 +156,8 @@ export class Logs {
   }
 
   #appended(node: SimNode, task: AppendTask): void {
-    const { written, pending } = this.#of(node.id);
+    const log = this.#of(node.id);
+    const { written, pending } = log;
     this.#checkHardState(node, written.hardState, task.hardState);
     const { snapshot } = task;
     if (snapshot !== undefined && !this.#chains.has(`${snapshot.index}:${snapshot.term}`)) {
@@ -165,8 +186,27 @@ export class Logs {
       }
       previous = { index, term };
     }
+    const [first] = task.entries;
+    if (log.leading !== undefined && first !== undefined && first.index <= written.last) {
+      const what = `from ${first.index}, it ended at ${written.last}`;
+      this.#fail('LeaderAppendOnly', `leader ${node.id} writes its log anew ${what}`);
+    }
     written.apply(task);
     pending.push(task);
+    this.#checkChanges(node, log, task);
+  }
+
+  /** OneChange: a leader appends a change of configuration only once the last one is applied. */
+  #checkChanges(node: SimNode, log: NodeLog, { entries, snapshot }: AppendTask): void {
+    const from = snapshot?.index ?? (entries[0]?.index ?? Number.POSITIVE_INFINITY) - 1;
+    if (log.changes.length > 0) log.changes = log.changes.filter((index) => index <= from);
+    for (const { index, type } of entries) {
+      if (type !== EntryType.Configuration) continue;
+      log.changes.push(index);
+      const open = log.changes.filter((each) => each > this.#history.lastIndex);
+      if (open.length < 2) continue;
+      this.#fail('OneChange', `member ${node.id} has open changes at ${open.join(' and ')}`);
+    }
   }
 
   #checkHardState(node: SimNode, before: HardState, after: HardState | undefined): void {
@@ -215,8 +255,7 @@ export class Logs {
       this.#fail('HardStateMonotone', `member ${node.id} forgets its vote for ${vote}`);
     }
     found.hardState = hardState;
-    const { isRotten } = known;
-    this.#logs.set(node.id, { written: found.copy(), durable: found, pending: [], isRotten });
+    this.#restart(node, found, known.isRotten, known.changes);
   }
 
   /** Bit rot took what was durable: the log goes on from what is left, if it says so itself. */
@@ -231,8 +270,18 @@ export class Logs {
     for (let index = state.firstIndex - 1; index <= state.lastIndex; index++) {
       left.terms[index] = log.term(index) ?? 0;
     }
-    const written = left.copy();
-    this.#logs.set(node.id, { written, durable: left, pending: [], isRotten: true });
+    this.#restart(node, left, true, this.#of(node.id).changes);
+  }
+
+  #restart(node: SimNode, durable: LogCopy, isRotten: boolean, changes: readonly Index[]): void {
+    this.#logs.set(node.id, {
+      written: durable.copy(),
+      durable,
+      pending: [],
+      isRotten,
+      leading: undefined,
+      changes: changes.filter((index) => index <= durable.last),
+    });
   }
 
   #committed(index: Index, term: Term, time: number): void {

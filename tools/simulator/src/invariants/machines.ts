@@ -6,6 +6,7 @@ import type { Stream } from '../seed.ts';
 import type { Settings } from '../settings.ts';
 import type { Life, World } from '../world.ts';
 import type { History, HistoryCursor } from './history.ts';
+import type { Logs } from './logs.ts';
 import { ReloadedTwin, recorder } from './reload.ts';
 import type { Streams } from './streams.ts';
 
@@ -15,6 +16,7 @@ export interface MachineWatchOptions {
   readonly world: World;
   readonly settings: Settings;
   readonly history: History;
+  readonly logs: Logs;
   readonly streams: Streams;
   readonly stream: Stream;
 }
@@ -77,6 +79,7 @@ export class MachineWatch {
       }
       applying = entry;
       said = [];
+      this.#options.logs.applies(this.#node, index, term);
       history.begin(who, cursor, index, term, entry);
       const watched = this.#watched(who, cursor, sink);
       begin(index, term, entry, this.#twin === undefined ? watched : recorder(said, watched));
