@@ -29,6 +29,7 @@ export function validateConfig(config: RaftConfig): void {
   positive('inflightBytesMax', config.inflightBytesMax);
   positive('uncommittedBytesMax', config.uncommittedBytesMax);
   positive('committedBytesMax', config.committedBytesMax);
+  if (config.applyLagMax !== undefined) positive('applyLagMax', config.applyLagMax);
 }
 
 function positive(name: string, value: number): void {

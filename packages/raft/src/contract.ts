@@ -241,7 +241,59 @@ export interface RaftConfig {
    * every voter takes part: whoever still holds more refuses (design §11).
    */
   readonly mayVote: () => boolean;
+  /**
+   * How much a member is preferred as leader, larger is more; left out: all alike. Asked at each
+   * election, so it may follow replicated state, but every member should give the same answers. A
+   * member leaves so many election timeouts to those preferred to it (three at most), no more: it
+   * never refuses a vote for this reason, and wins when they do not come forward.
+   */
+  readonly priorityOf?: (id: MemberId) => number;
+  /**
+   * A member with more committed entries than this that it has not applied lets all others try
+   * first, as one of the lowest priority does, and does not take over at a leader's request: it
+   * could serve nobody for a while. Left out: any lag will do.
+   */
+  readonly applyLagMax?: number;
+  /** Told every step of the algorithm, for checking runs against a specification. No cost when
+   * left out. */
+  readonly trace?: (event: TraceEvent) => void;
 }
+
+export type TraceName =
+  | 'InitState'
+  | 'BecomeFollower'
+  | 'BecomePreCandidate'
+  | 'BecomeCandidate'
+  | 'BecomeLeader'
+  /** The leader appended entries of its term. */
+  | 'Replicate'
+  /** The leader appended a configuration. */
+  | 'ChangeConf'
+  | 'ApplyConfChange'
+  | 'InstallSnapshot'
+  | 'Commit'
+  | 'Ready'
+  | 'Send'
+  | 'Receive';
+
+/**
+ * What happened and the state right after it (before it for `Receive`); in the event set of the
+ * trace specification that etcd-io/raft checks with TLA+. Plain data: one JSON line each.
+ */
+export interface TraceEvent {
+  readonly name: TraceName;
+  readonly member: MemberId;
+  readonly role: Role;
+  readonly term: Term;
+  readonly vote: MemberId;
+  readonly commit: Index;
+  readonly lastIndex: Index;
+  readonly configuration: Configuration;
+  /** Of `Send` and `Receive`; of an append only the number of its entries. */
+  readonly message: Exclude<Message, AppendRequest> | TracedAppend | undefined;
+}
+
+export type TracedAppend = Omit<AppendRequest, 'entries'> & { readonly entries: number };
 
 export type ProposeResult = 'ok' | 'not-leader' | 'overloaded' | 'transferring';
 
@@ -254,6 +306,8 @@ export interface PeerStatus {
   readonly match: Index;
   readonly next: Index;
   readonly state: 'probe' | 'replicate' | 'snapshot';
+  /** Heard within the last one or two election timeouts. With `match` against the leader's
+   * `lastIndex` this tells whether a learner may be promoted. */
   readonly recentlyActive: boolean;
 }
 
@@ -280,7 +334,12 @@ export interface Raft {
   /** Appends one entry per element, in order; all or none. */
   propose(data: readonly Uint8Array[]): ProposeResult;
   proposeConfiguration(data: Uint8Array): ProposeResult;
-  /** Must follow each applied Configuration entry, before the next page is applied. */
+  /**
+   * Must follow each applied Configuration entry, before the next page is applied; undefined for a
+   * change that the driver vetoes. The one in force may change by one voter, enter a joint
+   * configuration (its voters become the outgoing ones), or leave it (`kindOfChange`); anything
+   * else breaks an invariant, as quorums that need not overlap would follow.
+   */
   applyConfiguration(change: ConfChange | undefined): Configuration;
   /** Answered by a ReadState (perhaps through the leader) or by `readsDropped`. */
   readIndex(context: ReadContext): void;

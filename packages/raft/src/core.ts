@@ -6,6 +6,7 @@ import { RaftLog } from './log.ts';
 import { Membership } from './membership.ts';
 import { Outbox } from './outbox.ts';
 import { ForwardedReads } from './read-index.ts';
+import { Tracer } from './trace.ts';
 
 /** `conditional`: granted, but counts only together with everybody's (design §11). */
 export type Vote = 'granted' | 'conditional' | 'refused';
@@ -31,6 +32,8 @@ export class Core {
   readonly membership: Membership;
   readonly outbox = new Outbox();
   readonly forwardedReads = new ForwardedReads();
+  /** Undefined unless somebody wants to know each step. */
+  readonly tracer: Tracer | undefined;
   role: Role = 'follower';
   candidacy: Candidacy | undefined;
   leadership: Leadership | undefined;
@@ -38,6 +41,9 @@ export class Core {
   campaigns = 0;
   electionElapsed = 0;
   electionTimeout = 0;
+  /** Ticks over which the present timeout was drawn: a member of low priority waits as many more
+   * for each one that is preferred to it. */
+  timeoutSpan = 0;
   /** The link to the leader is gone: this member no longer protects it from elections. */
   leaderSuspect = false;
   /** Newest read round of the leader that this member has confirmed in this term. */
@@ -63,6 +69,9 @@ export class Core {
     // had promised nothing in that term.
     this.enterTerm(Math.max(hardState.term, this.log.lastTerm));
     this.resetElectionTimer();
+    if (config.trace !== undefined) this.tracer = new Tracer(this, config.trace);
+    this.outbox.tracer = this.tracer;
+    this.tracer?.event('InitState');
   }
 
   get term(): Term {
@@ -116,6 +125,7 @@ export class Core {
     const { electionTicks, random } = this.config;
     this.electionElapsed = 0;
     this.electionTimeout = electionTicks + (random() % electionTicks);
+    this.timeoutSpan = electionTicks;
     this.leaderSuspect = false;
   }
 

@@ -7,21 +7,39 @@ import { quorumVote, unanimousVote, type VoteResult } from './quorum.ts';
 
 export type CampaignKind = 'pre-vote' | 'last-resort' | 'transfer';
 
-/** Election timeouts without a leader after which also a member that is no voter campaigns. */
-const LAST_RESORT_TIMEOUTS = 4;
+/** Further timeouts for which a member lets others try first, at most; also the last resort. */
+const PATIENCE_MAX = 3;
 
 /**
- * The election timer ran out. A voter campaigns at once. Another member does so only when nobody
- * else has led for long: it may hold the newest log because it was a voter a moment ago, while the
- * others do not know yet that they may elect without it (M-9). A quorum of voters has to elect it
- * all the same, and it hands over to one of them.
+ * The election timer ran out. A voter campaigns, as soon as those preferred to it had their turn.
+ * Another member does so only when nobody else has led for long: it may hold the newest log because
+ * it was a voter a moment ago, while the others do not know yet that they may elect without it
+ * (M-9). A quorum of voters has to elect it all the same, and it hands over to one of them.
  */
 export function electionTimeout(core: Core): void {
   const { electionElapsed, electionTimeout: timeout, config } = core;
-  if (core.membership.isVoter(core.id)) campaign(core, 'pre-vote');
-  else if (electionElapsed >= timeout + (LAST_RESORT_TIMEOUTS - 1) * config.electionTicks) {
+  if (core.membership.isVoter(core.id)) {
+    if (electionElapsed >= timeout + patience(core) * core.timeoutSpan) campaign(core, 'pre-vote');
+  } else if (electionElapsed >= timeout + PATIENCE_MAX * config.electionTicks) {
     campaign(core, 'last-resort');
   }
+}
+
+/** For how many windows of timeouts this member lets others go first. */
+function patience(core: Core): number {
+  if (lags(core)) return PATIENCE_MAX;
+  const { priorityOf } = core.config;
+  if (priorityOf === undefined) return 0;
+  const own = priorityOf(core.id);
+  let preferred = 0;
+  for (const id of core.membership.voters) if (priorityOf(id) > own) preferred++;
+  return Math.min(preferred, PATIENCE_MAX);
+}
+
+/** So much is committed and not applied that it could serve nobody for a while. */
+function lags(core: Core): boolean {
+  const { applyLagMax } = core.config;
+  return applyLagMax !== undefined && core.log.commit - core.log.applied > applyLagMax;
 }
 
 /**
@@ -35,6 +53,7 @@ export function campaign(core: Core, kind: CampaignKind): void {
   core.resetElectionTimer();
   if (kind !== 'last-resort' && !core.membership.isVoter(core.id)) return;
   if (!mayLead(core) || (kind !== 'pre-vote' && !core.mayVote)) return;
+  if (kind === 'transfer' && lags(core)) return;
   if (kind === 'transfer') becomeCandidate(core, true);
   else becomePreCandidate(core);
   const { candidacy } = core;
@@ -58,6 +77,7 @@ function becomePreCandidate(core: Core): void {
   core.setLeader(NO_MEMBER);
   const votes = new Map([[core.id, core.mayVote ? 'granted' : 'conditional'] as const]);
   core.candidacy = { campaign: ++core.campaigns, preVote: true, transfer: false, votes };
+  core.tracer?.event('BecomePreCandidate');
 }
 
 /** Raft §5.2. Its own vote counts when it is durable, like everybody else's. */
@@ -68,6 +88,7 @@ function becomeCandidate(core: Core, transfer: boolean): void {
   core.voteFor(core.id);
   const number = ++core.campaigns;
   core.candidacy = { campaign: number, preVote: false, transfer, votes: new Map() };
+  core.tracer?.event('BecomeCandidate');
   core.outbox.promise({
     kind: 'vote-response',
     from: core.id,

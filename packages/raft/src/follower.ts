@@ -17,6 +17,7 @@ export function becomeFollower(core: Core, term: Term, leader: MemberId): void {
   core.leadership = undefined;
   core.setLeader(leader);
   core.resetElectionTimer();
+  core.tracer?.event('BecomeFollower');
   for (const read of ended) refuseRead(core, read.context, read.from);
 }
 
@@ -57,7 +58,7 @@ export function handleAppend(core: Core, message: AppendRequest): void {
   log.appendMissing(entries);
   const verified = prevIndex + entries.length;
   // Not beyond what this message verified: the rest of this log may be another leader's (B-2).
-  log.commitTo(Math.min(message.commit, verified));
+  if (log.commitTo(Math.min(message.commit, verified))) core.tracer?.event('Commit');
   // A mere commit index while those entries are being written: their acknowledgement is still to
   // leave, and another one would only make the disk wait once more.
   const waiting = verified > log.stableIndex && verified <= core.promisedIndex;
@@ -110,7 +111,8 @@ function rejectAppend(core: Core, message: AppendRequest): void {
  * nothing of the log, so it leaves at once.
  */
 export function handleHeartbeat(core: Core, message: HeartbeatRequest): void {
-  core.log.commitTo(Math.min(message.commit, core.log.lastIndex));
+  const { log } = core;
+  if (log.commitTo(Math.min(message.commit, log.lastIndex))) core.tracer?.event('Commit');
   confirmRound(core, message.from, message.readRound);
 }
 
@@ -145,6 +147,7 @@ export function handleReadIndexResponse(core: Core, message: ReadIndexResponse):
  */
 export function installSnapshot(core: Core, meta: SnapshotMeta): void {
   core.log.install(meta);
-  core.membership.replace(meta.configuration);
+  core.membership.restore(meta.configuration);
+  core.tracer?.event('InstallSnapshot');
   if (core.leader !== NO_MEMBER) acceptUpTo(core, core.leader, meta.index);
 }

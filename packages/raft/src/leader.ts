@@ -31,6 +31,7 @@ export function becomeLeader(core: Core): void {
   const leadership = new Leadership(config, core.membership, log.lastIndex + 1);
   leadership.leaving = !core.membership.isVoter(core.id);
   core.leadership = leadership;
+  core.tracer?.event('BecomeLeader');
   const data = config.termStart(last, candidacy.transfer);
   appendEntry(core, leadership, EntryType.TermStart, data);
 }
@@ -40,6 +41,7 @@ function appendEntry(core: Core, leadership: Leadership, type: EntryType, data: 
   log.append([{ index: log.lastIndex + 1, term, type, data }]);
   leadership.appended(dataBytes(data));
   leadership.appendsDue = true;
+  core.tracer?.event(type === EntryType.Configuration ? 'ChangeConf' : 'Replicate');
 }
 
 function refusal(leadership: Leadership, bytes: number): ProposeResult | undefined {
@@ -64,6 +66,7 @@ export function propose(core: Core, data: readonly Uint8Array[]): ProposeResult 
   }
   log.append(entries);
   leadership.appendsDue = true;
+  core.tracer?.event('Replicate');
   return 'ok';
 }
 

@@ -36,7 +36,7 @@ export class Leadership {
   readonly #roundOf = (id: MemberId): number =>
     id === this.id ? this.reads.round : (this.#progress.get(id)?.roundConfirmed ?? 0);
   readonly #activeOf = (id: MemberId): boolean =>
-    id === this.id || (this.#progress.get(id)?.recentlyActive ?? false);
+    id === this.id || (this.#progress.get(id)?.active ?? false);
 
   constructor(config: RaftConfig, membership: Membership, termStart: Index) {
     this.id = config.id;
@@ -46,7 +46,7 @@ export class Leadership {
     this.#uncommittedFirst = termStart;
     this.follow(termStart);
     // Whoever just voted is alive: the first check of the quorum must not find silence.
-    for (const peer of this.peers) peer.recentlyActive = true;
+    for (const peer of this.peers) peer.active = true;
   }
 
   /** Tracks the members of the configuration in force; those that stay keep their progress. */
@@ -62,7 +62,7 @@ export class Leadership {
   #begin(id: MemberId, next: Index): Progress {
     const { inflightAppendsMax, inflightBytesMax } = this.#config;
     const begun = new Progress(id, next, inflightAppendsMax, inflightBytesMax);
-    begun.recentlyActive = true;
+    begun.active = true;
     return begun;
   }
 
@@ -83,7 +83,7 @@ export class Leadership {
   /** Whether a quorum of voters was heard since the last call (thesis §6.2). */
   takeQuorumActive(): boolean {
     const active = quorumVote(this.#membership.configuration, this.#activeOf) === 'won';
-    for (const peer of this.peers) peer.recentlyActive = false;
+    for (const peer of this.peers) peer.beginPeriod();
     return active;
   }
 

@@ -1,4 +1,5 @@
 import { invariant, type MemberId } from '@lockstep/model';
+import { describeConfiguration, isWellFormed, kindOfChange } from './configuration-change.ts';
 import type { Configuration } from './contract.ts';
 
 /**
@@ -12,7 +13,7 @@ export class Membership {
 
   constructor(configuration: Configuration) {
     this.#configuration = configuration;
-    this.replace(configuration);
+    this.restore(configuration);
   }
 
   get configuration(): Configuration {
@@ -24,19 +25,31 @@ export class Membership {
     return this.#members;
   }
 
-  /** Takes a new configuration; both halves of a joint one vote (thesis §4.3). */
-  replace(configuration: Configuration): void {
-    const { voters, votersOutgoing, learners, learnersNext } = configuration;
-    const voting = new Set<MemberId>([...voters, ...votersOutgoing]);
-    for (const id of learners) {
-      invariant(!voting.has(id), `member ${id} is both voter and learner`);
-    }
-    for (const id of learnersNext) {
-      invariant(votersOutgoing.includes(id), `next learner ${id} is no outgoing voter`);
-    }
+  /** The next configuration by an applied entry; its quorums must overlap with the present ones. */
+  changeTo(next: Configuration): void {
+    invariant(
+      kindOfChange(this.#configuration, next) !== undefined,
+      () =>
+        `no step from ${describeConfiguration(this.#configuration)} to ${describeConfiguration(next)}`,
+    );
+    this.#take(next);
+  }
+
+  /** Whatever a snapshot says: it stands for any number of changes. */
+  restore(configuration: Configuration): void {
+    invariant(
+      isWellFormed(configuration),
+      () => `not well-formed: ${describeConfiguration(configuration)}`,
+    );
+    this.#take(configuration);
+  }
+
+  /** Both halves of a joint configuration vote (thesis §4.3). */
+  #take(configuration: Configuration): void {
+    const { voters, votersOutgoing, learners } = configuration;
     this.#configuration = configuration;
-    this.#voters = voting;
-    this.#members = [...voting, ...learners].sort((a, b) => a - b);
+    this.#voters = new Set([...voters, ...votersOutgoing]);
+    this.#members = [...this.#voters, ...learners].sort((a, b) => a - b);
   }
 
   /** Voter in either half: it may campaign, votes, and counts in quorums. */

@@ -1,5 +1,6 @@
 import type { MemberId } from '@lockstep/model';
 import type { Message, ReadContext, ReadState } from './contract.ts';
+import type { Tracer } from './trace.ts';
 
 const NOTHING: readonly never[] = [];
 
@@ -10,14 +11,17 @@ export class Outbox {
   #readStates: ReadState[] = [];
   #readsDropped: ReadContext[] = [];
   #snapshotsNeeded: MemberId[] = [];
+  tracer: Tracer | undefined;
 
   /** For messages that promise nothing: may leave at once (reference §2.2, rules 5 and 6). */
   send(message: Message): void {
+    this.tracer?.event('Send', message);
     this.#messages.push(message);
   }
 
   /** For messages others may rely on after a crash: leave when all before is durable. */
   promise(message: Message): void {
+    this.tracer?.event('Send', message);
     this.#promises.push(message);
   }
 

@@ -20,8 +20,9 @@ export class Progress {
   state: 'probe' | 'replicate' | 'snapshot' = 'probe';
   /** Probe state: one append is out, nothing more until an answer or a heartbeat response. */
   probeSent = false;
-  /** Heard from since the last check of the quorum. */
-  recentlyActive = false;
+  /** Heard from since the last check of the quorum, and between the two before it. */
+  active = false;
+  #wasActive = false;
   /** The entries needed must first come from disk. */
   awaitingLog = false;
   /** Commit index this member has been told. */
@@ -40,6 +41,16 @@ export class Progress {
     this.id = id;
     this.next = next;
     this.inflights = new Inflights(inflightCountMax, inflightBytesMax);
+  }
+
+  get recentlyActive(): boolean {
+    return this.active || this.#wasActive;
+  }
+
+  /** The quorum is checked: a new period begins. */
+  beginPeriod(): void {
+    this.#wasActive = this.active;
+    this.active = false;
   }
 
   get paused(): boolean {

@@ -89,7 +89,8 @@ class Member implements Raft {
   applyConfiguration(change: ConfChange | undefined): Configuration {
     const core = this.#core;
     if (change !== undefined) {
-      core.membership.replace(change.configuration);
+      core.membership.changeTo(change.configuration);
+      core.tracer?.event('ApplyConfChange');
       if (core.leadership !== undefined) followConfiguration(core, core.leadership);
     }
     return core.membership.configuration;
@@ -118,7 +119,9 @@ class Member implements Raft {
     invariant(ticks > 0, `leaderLinkLost within ${ticks} ticks`);
     core.leaderSuspect = true;
     const soon = core.electionElapsed + 1 + (core.config.random() % ticks);
-    core.electionTimeout = Math.min(core.electionTimeout, soon);
+    if (soon >= core.electionTimeout) return;
+    core.electionTimeout = soon;
+    core.timeoutSpan = ticks;
   }
 
   reportUnreachable(id: MemberId): void {

@@ -57,6 +57,7 @@ export class Readiness {
   take(): Ready {
     const core = this.#core;
     if (core.leadership !== undefined) flushLeader(core, core.leadership);
+    core.tracer?.event('Ready');
     const { outbox } = core;
     const soft = this.#takeSoft();
     const append = this.#takeAppend();

@@ -79,7 +79,7 @@ export function handleAppendResponse(
   const peer = leadership.of(message.from);
   // A leader never shortens its log, so an index beyond it cannot be meant for this term.
   if (peer === undefined || message.index > core.log.lastIndex) return;
-  peer.recentlyActive = true;
+  peer.active = true;
   if (message.reject) {
     const { hintIndex, hintTerm } = message;
     // Second half of the fast back-up: skip the terms of this log that the follower cannot have.
@@ -112,7 +112,7 @@ export function handleHeartbeatResponse(
 ): void {
   const peer = leadership.of(message.from);
   if (peer === undefined) return;
-  peer.recentlyActive = true;
+  peer.active = true;
   if (peer.state === 'probe') {
     peer.probeSent = false;
     leadership.appendsDue = true;
@@ -147,6 +147,7 @@ function commitTo(core: Core, leadership: Leadership, index: Index): void {
   invariant(index !== Number.POSITIVE_INFINITY, 'a configuration without voters commits nothing');
   core.log.commitTo(index);
   leadership.committed(index);
+  core.tracer?.event('Commit');
   leadership.appendsDue = true;
 }
 

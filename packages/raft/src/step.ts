@@ -20,6 +20,7 @@ import { beginTransfer } from './transfer.ts';
  */
 export function step(core: Core, message: Message): void {
   if (message.to !== core.id) return;
+  core.tracer?.event('Receive', message);
   switch (message.kind) {
     case 'vote':
       handleVoteRequest(core, message);

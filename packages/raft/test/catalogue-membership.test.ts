@@ -51,7 +51,7 @@ describe('membership', () => {
   });
 
   test('a smaller quorum commits at once what it now suffices for', () => {
-    const member = new SingleMember();
+    const member = new SingleMember({ voters: [1, 2] });
     member.lead();
     expect(member.raft.commit).toBe(0);
     member.raft.applyConfiguration({ configuration: configurationOf([1]) });

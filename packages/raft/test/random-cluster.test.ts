@@ -58,7 +58,10 @@ function run(seed: number, reconfiguring: boolean): Simulation {
   const voters = Array.from({ length: size }, (_, at) => at + 1);
   const learners = shape.chance(30) ? [size + 1] : [];
   const configuration = configurationOf(voters, learners);
-  const world = new Simulation({ seed, configuration, members: [...voters, ...learners] });
+  const members = [...voters, ...learners];
+  const priorities = shape.chance(30) ? { priorityOf: (id: number) => id % 3 } : {};
+  const settings = shape.chance(30) ? { ...priorities, applyLagMax: 2 } : priorities;
+  const world = new Simulation({ seed, configuration, members, settings });
   for (let i = 0; i < STEPS; i++) disturb(world, reconfiguring);
   return world;
 }

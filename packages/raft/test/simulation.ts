@@ -18,6 +18,7 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly configuration: Configuration;
   readonly members: readonly number[];
+  readonly settings?: Pick<RaftConfig, 'priorityOf' | 'applyLagMax'>;
 }
 
 interface Member {
@@ -49,6 +50,7 @@ export class Simulation {
   readonly random: SeededRandom;
   readonly oracle = new Oracle();
   readonly members: Member[];
+  readonly #settings: NonNullable<SimulationOptions['settings']>;
   network: Message[] = [];
   #blocked = new Set<number>();
   #proposed = 0;
@@ -66,6 +68,7 @@ export class Simulation {
 
   constructor(options: SimulationOptions) {
     this.random = new SeededRandom(options.seed);
+    this.#settings = options.settings ?? {};
     this.members = options.members.map((id) => ({
       id,
       log: new MemoryLog(options.configuration),
@@ -89,6 +92,7 @@ export class Simulation {
 
   #config(member: Member): RaftConfig {
     return {
+      ...this.#settings,
       id: member.id,
       incarnation: member.incarnation,
       electionTicks: 10,

@@ -12,11 +12,13 @@ interface Transfer {
 export class LeaderTransfers {
   readonly #raft: Raft;
   readonly #member: MemberId;
+  readonly #priorityOf: (id: MemberId) => number;
   #waiting: Transfer[] = [];
 
-  constructor(raft: Raft, member: MemberId) {
+  constructor(raft: Raft, member: MemberId, priorityOf: (id: MemberId) => number) {
     this.#raft = raft;
     this.#member = member;
+    this.#priorityOf = priorityOf;
   }
 
   begin(
@@ -26,7 +28,7 @@ export class LeaderTransfers {
   ): void {
     const raft = this.#raft;
     const from = raft.leader;
-    const target = wanted ?? (raft.role === 'leader' ? this.#mostCaughtUp() : this.#member);
+    const target = wanted ?? (raft.role === 'leader' ? this.#heir() : this.#member);
     const known = raft.status().configuration.voters.includes(target);
     if (from === NO_MEMBER || target === NO_MEMBER || !known) {
       this.#waiting.push({ target: -1, from, deadlineMs: 0, done });
@@ -36,13 +38,21 @@ export class LeaderTransfers {
     if (target !== from) raft.transferLeader(target);
   }
 
-  /** Of the voters heard lately the one whose log reaches furthest. */
-  #mostCaughtUp(): MemberId {
+  /**
+   * Of the voters that follow closely the one most preferred as leader; of equals the one whose log
+   * reaches furthest. One that must catch up first comes last: the hand-over might not wait for it.
+   */
+  #heir(): MemberId {
     const { peers, configuration } = this.#raft.status();
-    let best = { id: NO_MEMBER, match: -1 };
-    for (const { id, match, recentlyActive } of peers) {
-      if (id === this.#member || !configuration.voters.includes(id)) continue;
-      if (recentlyActive && match > best.match) best = { id, match };
+    let best = { id: NO_MEMBER, follows: false, priority: -1, match: -1 };
+    for (const { id, match, state, recentlyActive } of peers) {
+      if (!recentlyActive || !configuration.voters.includes(id)) continue;
+      const peer = { id, follows: state === 'replicate', priority: this.#priorityOf(id), match };
+      const order =
+        Number(peer.follows) - Number(best.follows) ||
+        peer.priority - best.priority ||
+        peer.match - best.match;
+      if (order > 0) best = peer;
     }
     return best.id;
   }

@@ -17,6 +17,7 @@ import { Forwarder } from './forwarder.ts';
 import { Gatherer } from './gatherer.ts';
 import { HashChecks } from './hash-checks.ts';
 import type { ImageWriter } from './image-writer.ts';
+import { priorityOf } from './leader-preference.ts';
 import { LeaderTransfers } from './leader-transfer.ts';
 import { LeaderDuties, termStartEntry } from './leadership.ts';
 import { LogAppender } from './log-appender.ts';
@@ -107,6 +108,7 @@ export class Loop implements NetworkHandler {
         settings,
         recovered,
         () => this.imageLost,
+        (id) => priorityOf(this.machine, id),
         (last, transferred) =>
           termStartEntry(last, transferred, {
             clock: this.clusterClock,
@@ -118,7 +120,7 @@ export class Loop implements NetworkHandler {
           }),
       ),
     );
-    this.transfers = new LeaderTransfers(this.raft, member);
+    this.transfers = new LeaderTransfers(this.raft, member, (id) => priorityOf(this.machine, id));
     this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
     this.applier = new Applier(this.machine, recovered.position.configuration, {
       clock: options.clock,

@@ -1,3 +1,4 @@
+import type { MemberId } from '@lockstep/model';
 import type { Entry, RaftConfig } from '@lockstep/raft';
 import type { ReplicaOptions, Settings } from './options.ts';
 import type { Recovered } from './recovery.ts';
@@ -8,6 +9,7 @@ export function raftConfigOf(
   settings: Settings,
   recovered: Recovered,
   imageLost: () => boolean,
+  priorityOf: (id: MemberId) => number,
   termStart: (last: Entry | undefined, transferred: boolean) => Uint8Array,
 ): RaftConfig {
   const { tickMs, electionMs, heartbeatMs } = settings;
@@ -26,6 +28,8 @@ export function raftConfigOf(
     log: recovered.log,
     termStart,
     mayCampaign: () => !recovered.trust.outOfSpace && !imageLost(),
+    priorityOf,
+    applyLagMax: 10_000,
     mayVote: () => recovered.trust.mayVote,
   };
 }

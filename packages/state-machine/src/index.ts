@@ -30,6 +30,7 @@ export { acceptedValues, acceptsOption } from './system/option-range.ts';
 export {
   ELECTION_TIMEOUT_OPTION,
   LOCK_BARGING_OPTION,
+  PREFERRED_LEADERS_OPTION,
   TRANSACTION_STEPS_OPTION,
 } from './system/option-table.ts';
 export {

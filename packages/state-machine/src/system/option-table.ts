@@ -35,12 +35,19 @@ export const CORE_OPTIONS = {
     doc: 'whether SET NX may take a free lock that has a queue: no, when-idle (only without), yes',
     choices: ['no', 'when-idle', 'yes'],
   },
+  preferredLeaders: {
+    name: 'preferred-leaders',
+    default: '',
+    doc: 'names of members with commas between, most preferred as leader first; the rest is alike',
+  },
 } as const satisfies Record<string, ClusterOption>;
 
 /** The election timeout that seeds `CORE_OPTIONS.electionTimeoutMs`. */
 export const ELECTION_TIMEOUT_OPTION: ClusterOption<number> = CORE_OPTIONS.electionTimeoutMs;
 export const TRANSACTION_STEPS_OPTION: ClusterOption<number> = CORE_OPTIONS.transactionSteps;
 export const LOCK_BARGING_OPTION: ClusterOption<string> = CORE_OPTIONS.lockBarging;
+
+export const PREFERRED_LEADERS_OPTION: ClusterOption<string> = CORE_OPTIONS.preferredLeaders;
 
 export class OptionRow extends SystemRow {
   readonly name: string;
