@@ -28,7 +28,7 @@ export function kindOfChange(from: Configuration, to: Configuration): ChangeKind
   return changed === 1 ? 'one-voter' : undefined;
 }
 
-/** Somebody votes, nobody is listed twice in one role, and the parts of a joint one fit together. */
+/** Somebody votes, nobody has a role twice, and the parts of a joint configuration fit together. */
 export function isWellFormed(configuration: Configuration): boolean {
   const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration;
   for (const ids of [voters, votersOutgoing, learners, learnersNext]) {

@@ -309,6 +309,8 @@ export interface PeerStatus {
   /** Heard within the last one or two election timeouts. With `match` against the leader's
    * `lastIndex` this tells whether a learner may be promoted. */
   readonly recentlyActive: boolean;
+  /** What `RaftConfig.priorityOf` says of it; 0 without. */
+  readonly priority: number;
 }
 
 export interface RaftStatus {

@@ -27,10 +27,10 @@ export class Membership {
 
   /** The next configuration by an applied entry; its quorums must overlap with the present ones. */
   changeTo(next: Configuration): void {
+    const from = this.#configuration;
     invariant(
-      kindOfChange(this.#configuration, next) !== undefined,
-      () =>
-        `no step from ${describeConfiguration(this.#configuration)} to ${describeConfiguration(next)}`,
+      kindOfChange(from, next) !== undefined,
+      () => `no step from ${describeConfiguration(from)} to ${describeConfiguration(next)}`,
     );
     this.#take(next);
   }
@@ -39,7 +39,7 @@ export class Membership {
   restore(configuration: Configuration): void {
     invariant(
       isWellFormed(configuration),
-      () => `not well-formed: ${describeConfiguration(configuration)}`,
+      () => `malformed: ${describeConfiguration(configuration)}`,
     );
     this.#take(configuration);
   }

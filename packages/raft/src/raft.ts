@@ -184,7 +184,7 @@ class Member implements Raft {
   }
 
   status(): RaftStatus {
-    const { id, term, vote, role, leader, log, membership, leadership } = this.#core;
+    const { id, term, vote, role, leader, log, membership, leadership, config } = this.#core;
     return {
       id,
       term,
@@ -203,6 +203,7 @@ class Member implements Raft {
         next: peer.next,
         state: peer.state,
         recentlyActive: peer.recentlyActive,
+        priority: config.priorityOf?.(peer.id) ?? 0,
       })),
     };
   }

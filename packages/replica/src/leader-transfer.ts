@@ -1,5 +1,5 @@
 import { LockstepError, type MemberId, NO_MEMBER } from '@lockstep/model';
-import type { Raft } from '@lockstep/raft';
+import type { PeerStatus, Raft } from '@lockstep/raft';
 
 interface Transfer {
   readonly target: MemberId;
@@ -12,13 +12,11 @@ interface Transfer {
 export class LeaderTransfers {
   readonly #raft: Raft;
   readonly #member: MemberId;
-  readonly #priorityOf: (id: MemberId) => number;
   #waiting: Transfer[] = [];
 
-  constructor(raft: Raft, member: MemberId, priorityOf: (id: MemberId) => number) {
+  constructor(raft: Raft, member: MemberId) {
     this.#raft = raft;
     this.#member = member;
-    this.#priorityOf = priorityOf;
   }
 
   begin(
@@ -44,17 +42,12 @@ export class LeaderTransfers {
    */
   #heir(): MemberId {
     const { peers, configuration } = this.#raft.status();
-    let best = { id: NO_MEMBER, follows: false, priority: -1, match: -1 };
-    for (const { id, match, state, recentlyActive } of peers) {
-      if (!recentlyActive || !configuration.voters.includes(id)) continue;
-      const peer = { id, follows: state === 'replicate', priority: this.#priorityOf(id), match };
-      const order =
-        Number(peer.follows) - Number(best.follows) ||
-        peer.priority - best.priority ||
-        peer.match - best.match;
-      if (order > 0) best = peer;
+    let best: PeerStatus | undefined;
+    for (const peer of peers) {
+      if (!peer.recentlyActive || !configuration.voters.includes(peer.id)) continue;
+      if (best === undefined || order(peer, best) > 0) best = peer;
     }
-    return best.id;
+    return best?.id ?? NO_MEMBER;
   }
 
   /** Once per turn: answers those that ended. */
@@ -76,4 +69,9 @@ export class LeaderTransfers {
     this.#waiting = [];
     for (const { done } of waiting) done(new LockstepError('STOPPING'));
   }
+}
+
+function order(a: PeerStatus, b: PeerStatus): number {
+  const follows = Number(a.state === 'replicate') - Number(b.state === 'replicate');
+  return follows || a.priority - b.priority || a.match - b.match;
 }

@@ -17,7 +17,6 @@ import { Forwarder } from './forwarder.ts';
 import { Gatherer } from './gatherer.ts';
 import { HashChecks } from './hash-checks.ts';
 import type { ImageWriter } from './image-writer.ts';
-import { priorityOf } from './leader-preference.ts';
 import { LeaderTransfers } from './leader-transfer.ts';
 import { LeaderDuties, termStartEntry } from './leadership.ts';
 import { LogAppender } from './log-appender.ts';
@@ -103,24 +102,18 @@ export class Loop implements NetworkHandler {
     this.#proposer = new Proposer(member, this.forwarder);
     this.#gatherer = new Gatherer(this, this.#proposer, () => this.#duties.begin());
     this.raft = createRaft(
-      raftConfigOf(
-        options,
-        settings,
-        recovered,
-        () => this.imageLost,
-        (id) => priorityOf(this.machine, id),
-        (last, transferred) =>
-          termStartEntry(last, transferred, {
-            clock: this.clusterClock,
-            machine: () => this.machine,
-            monotonicMs: () => this.nowMs,
-            wallMs: () => this.#wallMs(this.nowMs),
-            member,
-            formation: options.formation ?? [],
-          }),
+      raftConfigOf(options, settings, recovered, this, (last, transferred) =>
+        termStartEntry(last, transferred, {
+          clock: this.clusterClock,
+          machine: () => this.machine,
+          monotonicMs: () => this.nowMs,
+          wallMs: () => this.#wallMs(this.nowMs),
+          member,
+          formation: options.formation ?? [],
+        }),
       ),
     );
-    this.transfers = new LeaderTransfers(this.raft, member, (id) => priorityOf(this.machine, id));
+    this.transfers = new LeaderTransfers(this.raft, member);
     this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
     this.applier = new Applier(this.machine, recovered.position.configuration, {
       clock: options.clock,

@@ -1,5 +1,6 @@
-import type { MemberId } from '@lockstep/model';
 import type { Entry, RaftConfig } from '@lockstep/raft';
+import type { StateMachine } from '@lockstep/state-machine';
+import { priorityOf } from './leader-preference.ts';
 import type { ReplicaOptions, Settings } from './options.ts';
 import type { Recovered } from './recovery.ts';
 
@@ -8,8 +9,7 @@ export function raftConfigOf(
   options: ReplicaOptions,
   settings: Settings,
   recovered: Recovered,
-  imageLost: () => boolean,
-  priorityOf: (id: MemberId) => number,
+  state: { readonly imageLost: boolean; readonly machine: StateMachine },
   termStart: (last: Entry | undefined, transferred: boolean) => Uint8Array,
 ): RaftConfig {
   const { tickMs, electionMs, heartbeatMs } = settings;
@@ -27,8 +27,8 @@ export function raftConfigOf(
     random: () => options.random.u32(),
     log: recovered.log,
     termStart,
-    mayCampaign: () => !recovered.trust.outOfSpace && !imageLost(),
-    priorityOf,
+    mayCampaign: () => !recovered.trust.outOfSpace && !state.imageLost,
+    priorityOf: (id) => priorityOf(state.machine, id),
     applyLagMax: 10_000,
     mayVote: () => recovered.trust.mayVote,
   };

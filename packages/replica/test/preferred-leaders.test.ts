@@ -33,6 +33,7 @@ it('a member that nobody prefers leads when the preferred ones are gone', () => 
   const { world, leader } = preferring((others) => others.slice(0, 1));
   const [preferred, other] = world.followers();
   world.kill(preferred!);
+  world.time.advance(10);
   leader.replica.close(() => {});
   world.time.until('the other leads', () => other!.replica.status().role === 'leader');
 });
