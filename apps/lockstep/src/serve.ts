@@ -31,16 +31,13 @@ import { openMemberLog } from './member-log.ts';
 import { nodeClock, nodeRandom, nodeScheduler } from './node-ports.ts';
 import { formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import type { Settings } from './settings.ts';
+import { type Door, stopOnSignal } from './shutdown.ts';
 import { VERSION } from './version.ts';
 
 /** The member found itself wrong, or a device failed it: it must not be restarted blindly. */
 const EXIT_FATAL = 70;
-const SHUTDOWN_MS_MAX = 5000;
 
-type Door = 'peer' | 'etcd' | 'zookeeper' | 'redis' | 'admin';
-interface Closable {
-  close(done: () => void): void;
-}
+type DoorName = 'etcd' | 'zookeeper' | 'redis' | 'admin';
 
 /** Runs one member until SIGINT or SIGTERM. Rejects when it cannot start. */
 export async function serve(settings: Settings): Promise<void> {
@@ -56,7 +53,9 @@ export async function serve(settings: Settings): Promise<void> {
   member = replica;
   const open = await openDoors(settings, replica, log);
   const compaction = new AutoCompaction({ replica, clock: nodeClock });
-  stopOnSignal([...open, compaction, replica], data, log);
+  const release = (): Promise<void> => data.release();
+  stopOnSignal({ doors: open, duties: [compaction], replica, release }, log);
+  process.on('uncaughtException', (error) => die(error, log));
   announceWhenReady(settings, formation, replica, log);
 }
 
@@ -167,16 +166,12 @@ export function publishedAddresses(settings: Settings): Record<string, string> {
   return addresses;
 }
 
-async function openDoors(
-  settings: Settings,
-  replica: MemberReplica,
-  log: Logger,
-): Promise<Closable[]> {
+async function openDoors(settings: Settings, replica: MemberReplica, log: Logger): Promise<Door[]> {
   const metrics = new Metrics(replica);
   const ports = { clock: nodeClock, random: nodeRandom, scheduler: nodeScheduler };
   const electionTimeoutMs = parseDuration(settings['election-timeout']) ?? 1000;
-  type Opened = (error: Error | undefined, door?: Closable) => void;
-  const doors: [Door, (address: string, done: Opened) => void][] = [
+  type Opened = (error: Error | undefined, door?: Door) => void;
+  const doors: [DoorName, (address: string, done: Opened) => void][] = [
     [
       'etcd',
       (address, done) =>
@@ -217,12 +212,12 @@ async function openDoors(
       },
     ],
   ];
-  const open: Closable[] = [];
+  const open: Door[] = [];
   for (const [name, start] of doors) {
     const address = settings[`listen-${name}`];
     if (address === 'none') continue;
     open.push(
-      await new Promise<Closable>((resolve, reject) =>
+      await new Promise<Door>((resolve, reject) =>
         start(address, (error, door) => (door === undefined ? reject(error) : resolve(door))),
       ),
     );
@@ -275,34 +270,6 @@ function reportMismatch(settings: Settings, replica: MemberReplica, log: Logger)
   const ofCluster = replica.state.option(ELECTION_TIMEOUT_OPTION);
   if (own !== undefined && Math.round(own) === ofCluster) return;
   log.warn(`--election-timeout is ${own} ms here; leases of the cluster count ${ofCluster} ms`);
-}
-
-/** Doors first, then the replica (which hands leadership over), then the lock on the directory. */
-function stopOnSignal(parts: readonly Closable[], data: MemberData, log: Logger): void {
-  let first: string | undefined;
-  const stop = (signal: string): void => {
-    // Ctrl-C under a supervisor gives SIGINT from the terminal and SIGTERM from the supervisor:
-    // that is one wish to stop. The same signal twice is impatience.
-    if (first === signal) process.exit(1);
-    if (first !== undefined) return;
-    first = signal;
-    log.info(`${signal}: stopping`);
-    setTimeout(() => {
-      log.warn(`not stopped within ${SHUTDOWN_MS_MAX} ms; leaving the rest to recovery`);
-      process.exit(1);
-    }, SHUTDOWN_MS_MAX).unref();
-    const closing = parts.reduce(
-      (before, part) =>
-        before.then(() => new Promise<void>((resolve) => part.close(() => resolve()))),
-      Promise.resolve(),
-    );
-    void closing.then(() => data.release()).then(() => process.exit(0));
-  };
-  process.on('SIGINT', () => stop('SIGINT'));
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  // Only a member that `demo` started has this channel: it must not outlive the demo.
-  process.on('disconnect', () => stop('the demo ended'));
-  process.on('uncaughtException', (error) => die(error, log));
 }
 
 function die(error: Error, log: Logger): never {

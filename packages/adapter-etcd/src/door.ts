@@ -48,6 +48,8 @@ export class Door {
   readonly ports: DoorPorts;
   readonly settings: EtcdDoorSettings;
   readonly hub: WatchHub;
+  /** Open streams, which end only when somebody ends them. */
+  readonly streams = new Set<{ end(error?: RpcError): void }>();
   readonly #writer = new BinaryWriter(4096);
   #record: MemberRecord | undefined;
 

@@ -90,7 +90,7 @@ function serverStreamHandler(
   route: Extract<Route, { kind: 'server-stream' }>,
 ): handleServerStreamingCall<unknown, Buffer> {
   return (call) => {
-    const stream = new GrpcStream(call, route.rpc);
+    const stream = new GrpcStream(call, route.rpc, door.streams);
     const refused = refusal(door, route, wantsLeader(call.metadata), call.request);
     if (refused !== undefined) return stream.end(refused);
     if (wantsLeader(call.metadata)) stream.cutWithoutLeader(monitor);
@@ -104,7 +104,7 @@ function bidiHandler(
   route: Extract<Route, { kind: 'bidi' }>,
 ): handleBidiStreamingCall<unknown, Buffer> {
   return (call) => {
-    const stream = new GrpcStream(call, route.rpc);
+    const stream = new GrpcStream(call, route.rpc, door.streams);
     const refused = refusal(door, route, wantsLeader(call.metadata), undefined);
     if (refused !== undefined) return stream.end(refused);
     if (wantsLeader(call.metadata)) stream.cutWithoutLeader(monitor);
@@ -143,14 +143,19 @@ class GrpcStream<Q, S>
 {
   readonly #rpc: Rpc<Q, S>;
   readonly #pressure: BackPressure | undefined;
+  readonly #open: Door['streams'];
   #ended = false;
 
   constructor(
     call: ServerWritableStream<unknown, Buffer> | ServerDuplexStream<unknown, Buffer>,
     rpc: Rpc<Q, S>,
+    open: Door['streams'],
   ) {
     super(call);
     this.#rpc = rpc;
+    this.#open = open;
+    open.add(this);
+    this.onCancelled(() => open.delete(this));
     // A server stream has one request, which is there already.
     this.#pressure = 'pause' in call ? new BackPressure(call) : undefined;
     // Clients wait for the headers to know that the stream is open.
@@ -192,6 +197,7 @@ class GrpcStream<Q, S>
   end(error?: RpcError): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#open.delete(this);
     if (error === undefined) this.call.end();
     else this.call.emit('error', status(error));
   }

@@ -9,6 +9,7 @@ import { createGrpcServer, INSECURE } from './grpc-server.ts';
 import { createHttpServer, type MetricsSource } from './http.ts';
 import { LeaderMonitor } from './leader-monitor.ts';
 import { routes } from './services/routes.ts';
+import { rpcError } from './session.ts';
 import { WatchHub } from './watch/hub.ts';
 
 export interface EtcdDoorOptions {
@@ -24,6 +25,9 @@ export interface EtcdDoorOptions {
 export interface EtcdDoorHandle {
   /** The port listened on. */
   readonly port: number;
+  /** Takes nothing new, ends streams with etcd's word for a member that stops, and answers what is
+   * in flight; done when the last connection is gone. */
+  drain(done: () => void): void;
   /** Ends every connection and calls back once nothing of the door is left. */
   close(done: () => void): void;
 }
@@ -53,9 +57,13 @@ export function startEtcdDoor(
     hub.close();
     listener.close(closed);
   };
+  const drain = (drained: () => void): void => {
+    listener.drain(drained);
+    for (const stream of [...door.streams]) stream.end(rpcError('SERVER_STOPPED'));
+  };
   listener.listen(options.address, (error, port) => {
     if (error !== undefined) close(() => done(error));
-    else done(undefined, { port, close });
+    else done(undefined, { port, drain, close });
   });
 }
 
@@ -92,6 +100,13 @@ class Listener {
       const bound = this.#net.address();
       done(undefined, typeof bound === 'object' && bound !== null ? bound.port : port);
     });
+  }
+
+  drain(done: () => void): void {
+    this.#net.close(() => done());
+    // Tells clients by GOAWAY that no new stream is taken on this connection.
+    this.#grpc.tryShutdown(() => {});
+    this.#http.close();
   }
 
   close(done: () => void): void {

@@ -132,6 +132,10 @@ export class RedisDoorCore implements EventSink {
     return this.#applying !== 0 && this.#applying === sequence;
   }
 
+  drain(): void {
+    for (const session of [...this.#sessions.values()]) session.end();
+  }
+
   close(): void {
     this.#closed = true;
     this.#gossip?.cancel();

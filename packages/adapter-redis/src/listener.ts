@@ -32,6 +32,9 @@ export interface RedisDoor {
   /** `host:port` it listens on, the port as chosen. */
   readonly address: string;
   /** Stops listening and closes every connection. */
+  /** Takes nothing new, answers what is in flight and closes each connection behind its last
+   * reply; done when the last one is gone, which a blocked client puts off for ever. */
+  drain(done: () => void): void;
   close(done: () => void): void;
 }
 
@@ -87,6 +90,10 @@ function listenError(failure: NodeJS.ErrnoException, address: string): LockstepE
 function openDoor(server: Server, core: RedisDoorCore, address: string): RedisDoor {
   return {
     address,
+    drain(done) {
+      server.close(() => done());
+      core.drain();
+    },
     close(done) {
       server.close(() => done());
       core.close();

@@ -86,6 +86,10 @@ export class Door implements EventSink {
     this.renewals.forget(session);
   }
 
+  drain(): void {
+    for (const session of [...this.#connections]) session.drain();
+  }
+
   close(): void {
     this.#unsubscribe();
     this.#reaper.stop();

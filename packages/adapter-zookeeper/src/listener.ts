@@ -22,6 +22,9 @@ export interface ZooKeeperDoor {
   /** For metrics. */
   counts(): DoorCounts;
   /** Stops listening and closes every connection; sessions live on until they expire. */
+  /** Takes nothing new, answers what is in flight and closes each connection behind its last
+   * reply; sessions live on and go to other members. Done when the last connection is gone. */
+  drain(done: () => void): void;
   close(done: () => void): void;
 }
 
@@ -76,6 +79,10 @@ function openDoor(server: Server, door: Door, address: string): ZooKeeperDoor {
       sent: door.statistics.sent,
       authFailures: door.statistics.authFailures,
     }),
+    drain(done) {
+      server.close(() => done());
+      door.drain();
+    },
     close(done) {
       server.close(() => done());
       door.close();

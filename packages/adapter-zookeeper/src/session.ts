@@ -129,6 +129,14 @@ export class Session implements Watcher {
     this.wire.destroy();
   }
 
+  /** Reads nothing more; closes once what was asked is answered. */
+  drain(): void {
+    if (this.#phase === 'handshake') this.close();
+    if (!this.isOpen) return;
+    this.#phase = 'closing';
+    if (this.queue.isEmpty) this.finish();
+  }
+
   /** Sends what is queued, then closes. Whatever else comes is dropped. */
   finish(): void {
     if (this.#isOver) return;
@@ -332,6 +340,7 @@ export class Session implements Watcher {
       if (this.#isOver) return;
       if (one.request.kind === 'sync') settings.scheduler.post(() => this.#handHeld());
     }
+    if (this.#phase === 'closing' && this.queue.isEmpty) this.finish();
     this.#postPump();
   }
 

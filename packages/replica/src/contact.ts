@@ -29,6 +29,11 @@ export class Contact {
   readonly #electionMs: number;
   readonly #sampleMs: number;
   readonly #peers = new Map<MemberId, PeerContact>();
+  /** A majority certainly heard this member, through `#confirmedBy`, after this moment. */
+  #confirmedMs = NEVER;
+  #confirmedBy: MemberId = NO_MEMBER;
+  /** At the last look this member led with a majority. */
+  #ledBefore = false;
 
   constructor(member: MemberId, electionMs: number, sampleMs: number) {
     this.#member = member;
@@ -87,10 +92,40 @@ export class Contact {
     return nowMs - (this.#peers.get(id)?.ackedMs ?? NEVER) < this.#electionMs;
   }
 
-  /** The leader acknowledged a frame sent less than an election timeout ago, and has a majority. */
-  throughLeader(leader: MemberId, nowMs: number): boolean {
-    if (leader === NO_MEMBER) return false;
-    return this.#acked(leader, nowMs) && this.#peers.get(leader)?.quorum === true;
+  /**
+   * True while a majority was heard through a leader less than an election timeout ago: the leader
+   * acknowledged a frame sent since then and said that it has a majority, or this member led with
+   * one. A change of leader does not end it, or each hand-over would cost ZooKeeper's clients their
+   * connections; the same leader's word that it lost its majority does.
+   */
+  throughLeader(leader: MemberId, configuration: Configuration, nowMs: number): boolean {
+    if (leader === this.#member) {
+      this.#ledBefore = this.quorumLive(configuration, nowMs);
+      this.#confirmedBy = leader;
+      this.#confirmedMs = NEVER;
+      return this.#ledBefore;
+    }
+    if (this.#ledBefore) {
+      this.#ledBefore = false;
+      this.#confirmedMs = this.#majorityAckedMs(configuration, nowMs);
+    }
+    const peer = this.#peers.get(leader);
+    if (peer?.quorum === true) {
+      this.#confirmedBy = leader;
+      this.#confirmedMs = Math.max(this.#confirmedMs, peer.ackedMs);
+    } else if (leader !== NO_MEMBER && leader === this.#confirmedBy) {
+      this.#confirmedMs = NEVER;
+    }
+    return nowMs - this.#confirmedMs < this.#electionMs;
+  }
+
+  /** Latest moment after which a majority of voters, of both halves, certainly heard this. */
+  #majorityAckedMs({ voters, votersOutgoing }: Configuration, nowMs: number): number {
+    const acked = (id: MemberId): number =>
+      id === this.#member ? nowMs : (this.#peers.get(id)?.ackedMs ?? NEVER);
+    const majority = (ids: readonly MemberId[]): number =>
+      ids.map(acked).sort((a, b) => b - a)[ids.length >> 1] ?? nowMs;
+    return Math.min(majority(voters), majority(votersOutgoing));
   }
 
   /** Median of the wall clocks of the members heard lately, this one's included. */

@@ -77,7 +77,6 @@ export class Loop implements NetworkHandler {
   readonly #duties = new LeaderDuties();
   readonly #hashChecks = new HashChecks(this);
   readonly #links = new Map<MemberId, LinkInfo>();
-  #handedOverMs = Number.NEGATIVE_INFINITY;
   #posted = false;
   #tickDue = false;
   #tickTimer: Timer | undefined;
@@ -113,7 +112,11 @@ export class Loop implements NetworkHandler {
         }),
       ),
     );
-    this.transfers = new LeaderTransfers(this.raft, member);
+    this.transfers = new LeaderTransfers(
+      this.raft,
+      member,
+      (id) => this.isLinked(id) && this.contact.heardWithin(id, 3 * heartbeatMs, this.nowMs),
+    );
     this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
     this.applier = new Applier(this.machine, recovered.position.configuration, {
       clock: options.clock,
@@ -357,12 +360,9 @@ export class Loop implements NetworkHandler {
   }
 
   #handOver(reason: string): void {
-    // Once per election timeout: there may be nobody to hand over to.
-    if (this.nowMs - this.#handedOverMs < this.settings.electionMs) return;
-    this.#handedOverMs = this.nowMs;
+    if (!this.transfers.volunteer(this.nowMs, this.settings.electionMs)) return;
     mark('hand-over');
     this.options.log?.(`leadership is handed over: ${reason}`);
-    this.transfers.begin(undefined, this.nowMs + this.settings.electionMs, () => {});
   }
 
   #flush(nowMs: number): void {

@@ -28,6 +28,9 @@ import { statusOf } from './status.ts';
 export interface MemberReplica extends Replica {
   /** The core as it stands, for invariants of the simulator: read only. */
   readonly raft: Pick<Raft, 'role' | 'leader' | 'term' | 'commit' | 'lastIndex' | 'status'>;
+  /** First step of an orderly stop: a leader hands over to another voter, if it can, while the
+   * doors are still open; what they do meanwhile waits and goes to the new leader. */
+  handOver(done: () => void): void;
   /** Orderly stop: a leader hands over if it can, what waits is answered, the image is written and
    * synced, files are closed. */
   close(done: () => void): void;
@@ -76,7 +79,7 @@ export function openReplica(
   });
 }
 
-/** An orderly stop waits so long at most for another leader. */
+/** A leader that stops gives each other voter so long at most to take over. */
 const HAND_OVER_MS = 300;
 
 class Member implements MemberReplica {
@@ -133,7 +136,7 @@ class Member implements MemberReplica {
   get inContact(): boolean {
     const loop = this.#loop;
     if (loop.stopped) return false;
-    return loop.quorumLive || loop.contact.throughLeader(loop.raft.leader, loop.nowMs);
+    return loop.contact.throughLeader(loop.raft.leader, loop.configuration, loop.nowMs);
   }
 
   get serving(): boolean {
@@ -197,6 +200,17 @@ class Member implements MemberReplica {
     loop.wake();
   }
 
+  handOver(done: () => void): void {
+    const loop = this.#loop;
+    if (loop.stopped || !loop.leads) {
+      done();
+      return;
+    }
+    const attemptMs = Math.min(HAND_OVER_MS, 3 * loop.settings.heartbeatMs);
+    loop.transfers.leave(attemptMs, () => loop.nowMs, done);
+    loop.wake();
+  }
+
   close(done: () => void): void {
     const loop = this.#loop;
     this.#closing = true;
@@ -204,15 +218,7 @@ class Member implements MemberReplica {
       this.#later(done);
       return;
     }
-    if (!loop.leads || loop.configuration.voters.length < 2) {
-      this.#stop(done);
-      return;
-    }
-    // Another voter takes over at once, instead of an election timeout after the end. Bounded:
-    // whether or not somebody could, this member stops.
-    const withinMs = Math.min(HAND_OVER_MS, 3 * loop.settings.heartbeatMs);
-    loop.transfers.begin(undefined, loop.nowMs + withinMs, () => this.#stop(done));
-    loop.wake();
+    this.handOver(() => this.#stop(done));
   }
 
   #stop(done: () => void): void {

@@ -5,6 +5,7 @@ import {
   type ImageStore,
   type LinkInfo,
   type LogEntry,
+  NO_MEMBER,
   toByteString,
   utf8Bytes,
 } from '@lockstep/model';
@@ -84,9 +85,32 @@ describe('contact', () => {
   it('is lost when the leader says that it has no majority itself', () => {
     const contact = new Contact(1, 1000, 50);
     contact.received(2, sample(90, 0, true), 100);
-    expect(contact.throughLeader(2, 100)).toBe(true);
+    expect(contact.throughLeader(2, configuration, 100)).toBe(true);
     contact.received(2, sample(95, 0, false), 110);
-    expect(contact.throughLeader(2, 110)).toBe(false);
+    expect(contact.throughLeader(2, configuration, 110)).toBe(false);
+  });
+
+  it('outlives a change of leader by an election timeout, counted from what the old one heard', () => {
+    const contact = new Contact(1, 1000, 50);
+    contact.received(2, sample(90, 0, true), 100);
+    expect(contact.throughLeader(2, configuration, 100)).toBe(true);
+    expect(contact.throughLeader(NO_MEMBER, configuration, 200)).toBe(true);
+    contact.received(3, sample(150, 0, false), 300);
+    expect(contact.throughLeader(3, configuration, 300)).toBe(true);
+    expect(contact.throughLeader(3, configuration, 1089)).toBe(true);
+    expect(contact.throughLeader(3, configuration, 1090)).toBe(false);
+    contact.received(3, sample(1000, 0, true), 1100);
+    expect(contact.throughLeader(3, configuration, 1100)).toBe(true);
+  });
+
+  it('outlives own leadership by an election timeout, counted from the majority', () => {
+    const contact = new Contact(1, 1000, 50);
+    contact.received(2, sample(90, 0), 100);
+    contact.received(3, sample(40, 0), 100);
+    expect(contact.throughLeader(1, configuration, 100)).toBe(true);
+    expect(contact.throughLeader(NO_MEMBER, configuration, 120)).toBe(true);
+    expect(contact.throughLeader(NO_MEMBER, configuration, 1089)).toBe(true);
+    expect(contact.throughLeader(NO_MEMBER, configuration, 1090)).toBe(false);
   });
 
   it('takes the median of the wall clocks heard lately', () => {

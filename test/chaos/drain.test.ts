@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cluster, type Member } from '../support/cluster.ts';
+import { pass, until } from '../support/until.ts';
+import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
+import { type GapClient, longestGapMs, startGapClients } from './commit-gap.ts';
+
+const RUNS = process.env.LOCKSTEP_LONG === undefined ? 5 : 20;
+const ELECTION_TIMEOUT_MS = 1000;
+const DRAIN_GAP_MS_MAX = 300;
+/** Watched for so long behind the moment the process is gone. */
+const AFTER_MS = 700;
+
+describe('clients of the other members while the leader goes', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await Cluster.start();
+    const setUp = await ZooKeeper.open(cluster.members[0]?.ports.zookeeper ?? 0);
+    await setUp.call(Op.create, body.create('/load', ''));
+    setUp.close();
+  });
+  afterAll(() => cluster?.stop());
+
+  it(`SIGTERM, ${RUNS} times: the longest gap in commits is under ${DRAIN_GAP_MS_MAX} ms, no write fails`, async () => {
+    const gaps: number[] = [];
+    const failures: string[] = [];
+    for (let run = 0; run < RUNS; run++) {
+      const { gapMs, clients } = await leaderGoes(cluster, 'SIGTERM', `drain-${run}`);
+      gaps.push(gapMs);
+      failures.push(...clients.flatMap((client) => client.failures));
+    }
+    console.log(`leader drained → longest gap of a client: ${gaps.map(Math.round).join(', ')} ms`);
+    expect(failures).toEqual([]);
+    expect(Math.max(...gaps)).toBeLessThan(DRAIN_GAP_MS_MAX);
+  }, 180_000);
+
+  it(`SIGKILL, ${RUNS} times: the longest gap in commits is under 2 × election timeout`, async () => {
+    const gaps: number[] = [];
+    for (let run = 0; run < RUNS; run++) {
+      gaps.push((await leaderGoes(cluster, 'SIGKILL', `kill-${run}`)).gapMs);
+    }
+    console.log(`leader killed → longest gap of a client: ${gaps.map(Math.round).join(', ')} ms`);
+    expect(Math.max(...gaps)).toBeLessThan(2 * ELECTION_TIMEOUT_MS);
+  }, 180_000);
+});
+
+interface Departure {
+  readonly gapMs: number;
+  readonly clients: readonly GapClient[];
+}
+
+/** Ends the leader under load on the doors of the others, and starts it again afterwards. */
+async function leaderGoes(
+  cluster: Cluster,
+  signal: 'SIGTERM' | 'SIGKILL',
+  prefix: string,
+): Promise<Departure> {
+  const leader: Member = await cluster.leader();
+  const others = cluster.members.filter((member) => member !== leader);
+  const clients = startGapClients(others, prefix);
+  await until(() => clients.every(({ acknowledgedMs }) => acknowledgedMs.length >= 20), 20_000);
+  const fromMs = performance.now();
+  await leader.stop(signal);
+  await pass(AFTER_MS);
+  const toMs = performance.now();
+  await Promise.all(clients.map((client) => client.stop()));
+  const gapMs = Math.max(...clients.map((client) => longestGapMs(client, fromMs, toMs)));
+  leader.start();
+  await cluster.allHealthy();
+  return { gapMs, clients };
+}
