@@ -23,7 +23,11 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts', 'tools/tidy/test/**/*.test.ts'],
+          include: [
+            'packages/*/test/**/*.test.ts',
+            'tools/checker/test/**/*.test.ts',
+            'tools/tidy/test/**/*.test.ts',
+          ],
           exclude: ['**/dist/**', '**/node_modules/**'],
           pool: 'threads',
           // Far beyond what any of them takes alone; two busy cores must not fail one.

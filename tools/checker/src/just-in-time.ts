@@ -1,0 +1,142 @@
+import type { Operation, Value } from './operation.ts';
+import { step } from './sequential-model.ts';
+import { type Candidate, candidates } from './unknown-outcomes.ts';
+
+/** One way in which history may have gone so far. */
+interface Configuration {
+  readonly state: Value;
+  /** Bit per slot: operations under way that have taken effect. */
+  readonly done: bigint;
+}
+
+export interface Judgement {
+  /** How many answers were placed. */
+  readonly judged: number;
+  /** The answer that no order explains, those under way then, and what the object may have held. */
+  readonly stuck:
+    | {
+        readonly operation: Operation;
+        readonly pending: readonly Operation[];
+        readonly states: readonly Value[];
+      }
+    | undefined;
+  readonly gaveUp: boolean;
+}
+
+/** Configurations beyond this are a search that would not end. */
+const CONFIGURATIONS_MAX = 50_000;
+
+const keyOf = ({ state, done }: Configuration): string => `${done} ${typeof state} ${state}`;
+
+/**
+ * Forward just-in-time linearization (raft.md 5.1; Lowe 2017; Wing and Gong 1993) of one object's
+ * operations, without looking at revisions. Walks calls and returns in time order with the set of
+ * all configurations that explain what was answered so far; at a return, operations under way
+ * are put in every order until the one that returned has taken effect. Memory and time
+ * depend on how many are under way at once, not on the length of the history.
+ */
+export function linearize(operations: readonly Operation[], answersMax: number): Judgement {
+  const walk = new Walk();
+  const events = eventsOf(candidates(operations));
+  let judged = 0;
+  for (const { candidate, isReturn } of events) {
+    if (!isReturn) {
+      walk.call(candidate);
+      continue;
+    }
+    const before = walk.configurations;
+    const outcome = walk.return(candidate);
+    if (outcome === 'too many') return { judged, stuck: undefined, gaveUp: true };
+    if (outcome === 'none') {
+      const states = [...new Set([...before.values()].map(({ state }) => state))];
+      const { operation } = candidate;
+      const pending = walk.pending().filter((other) => other !== operation);
+      return { judged, stuck: { operation, pending, states }, gaveUp: false };
+    }
+    if (++judged >= answersMax) break;
+  }
+  return { judged, stuck: undefined, gaveUp: false };
+}
+
+interface Event {
+  readonly candidate: Candidate;
+  readonly isReturn: boolean;
+  readonly at: number;
+}
+
+/** At equal times calls come first: what touches is concurrent. */
+function eventsOf(list: readonly Candidate[]): Event[] {
+  const events: Event[] = list.map((candidate) => ({
+    candidate,
+    isReturn: false,
+    at: candidate.start,
+  }));
+  for (const candidate of list) {
+    if (candidate.end === Infinity) continue;
+    events.push({ candidate, isReturn: true, at: candidate.end });
+  }
+  return events.sort((a, b) => a.at - b.at || Number(a.isReturn) - Number(b.isReturn));
+}
+
+class Walk {
+  configurations = new Map<string, Configuration>();
+  readonly #slots: (Candidate | undefined)[] = [];
+  readonly #slotOf = new Map<Candidate, number>();
+
+  constructor() {
+    const first = { state: null, done: 0n };
+    this.configurations.set(keyOf(first), first);
+  }
+
+  pending(): Operation[] {
+    return [...this.#slotOf.keys()].map(({ operation }) => operation);
+  }
+
+  call(candidate: Candidate): void {
+    const free = this.#slots.indexOf(undefined);
+    const slot = free < 0 ? this.#slots.length : free;
+    this.#slots[slot] = candidate;
+    this.#slotOf.set(candidate, slot);
+  }
+
+  return(candidate: Candidate): 'placed' | 'none' | 'too many' {
+    const slot = this.#slotOf.get(candidate) ?? 0;
+    const bit = 1n << BigInt(slot);
+    const placed = new Map<string, Configuration>();
+    const seen = new Set<string>();
+    const open = [...this.configurations.values()];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if ((next.done & bit) !== 0n) {
+        const rest = { state: next.state, done: next.done & ~bit };
+        placed.set(keyOf(rest), rest);
+        continue;
+      }
+      for (const successor of this.#successors(next)) {
+        const key = keyOf(successor);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        open.push(successor);
+      }
+      if (seen.size > CONFIGURATIONS_MAX) return 'too many';
+    }
+    if (placed.size === 0) return 'none';
+    this.configurations = placed;
+    this.#slots[slot] = undefined;
+    this.#slotOf.delete(candidate);
+    return 'placed';
+  }
+
+  *#successors({ state, done }: Configuration): Generator<Configuration> {
+    const tried = new Set<string>();
+    for (const [candidate, slot] of this.#slotOf) {
+      const bit = 1n << BigInt(slot);
+      if ((done & bit) !== 0n) continue;
+      if (candidate.alike !== undefined) {
+        if (tried.has(candidate.alike)) continue;
+        tried.add(candidate.alike);
+      }
+      const after = step(state, candidate.operation);
+      if (after !== undefined) yield { state: after.state, done: done | bit };
+    }
+  }
+}
