@@ -1,5 +1,7 @@
-import { Client, credentials } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
 import {
+  CompactionRequest,
+  CompactionResponse,
   DeleteRangeRequest,
   DeleteRangeResponse,
   LeaseGrantRequest,
@@ -12,6 +14,9 @@ import {
   RangeResponse,
   TxnRequest,
   TxnResponse,
+  WatchCreateRequest,
+  WatchRequest,
+  WatchResponse,
 } from '../../packages/adapter-etcd/src/gen/rpc.ts';
 
 const EMPTY = new Uint8Array(0);
@@ -129,7 +134,75 @@ export class Etcd {
     );
   }
 
+  compact(revision: number): Promise<CompactionResponse> {
+    return this.#unary(
+      '/etcdserverpb.KV/Compact',
+      CompactionRequest,
+      CompactionResponse,
+      { revision },
+      10_000,
+    );
+  }
+
+  /** A stream of its own with one watcher. */
+  watch(partial: { key: Buffer; rangeEnd?: Buffer; startRevision?: number }): Watch {
+    return new Watch(
+      this.#client.makeBidiStreamRequest(
+        '/etcdserverpb.Watch/Watch',
+        (message: WatchRequest) => Buffer.from(WatchRequest.encode(message).finish()),
+        (bytes: Buffer) => WatchResponse.decode(bytes),
+      ),
+      partial,
+    );
+  }
+
   close(): void {
     this.#client.close();
+  }
+}
+
+/** What one watcher was told, in order; an error ends it. */
+export class Watch {
+  readonly #stream: ClientDuplexStream<WatchRequest, WatchResponse>;
+  readonly responses: WatchResponse[] = [];
+  error: Error | undefined;
+  onResponse: (response: WatchResponse) => void = () => undefined;
+
+  constructor(
+    stream: ClientDuplexStream<WatchRequest, WatchResponse>,
+    create: { key: Buffer; rangeEnd?: Buffer; startRevision?: number },
+  ) {
+    this.#stream = stream;
+    stream.on('data', (response: WatchResponse) => {
+      this.responses.push(response);
+      this.onResponse(response);
+    });
+    stream.on('error', (error) => {
+      this.error = error;
+    });
+    const request = WatchRequest.decode(EMPTY);
+    const createRequest = WatchCreateRequest.decode(EMPTY);
+    stream.write({ ...request, createRequest: { ...createRequest, ...create } });
+  }
+
+  get created(): boolean {
+    return this.responses.some((response) => response.created);
+  }
+
+  get events(): number {
+    return this.responses.reduce((sum, response) => sum + response.events.length, 0);
+  }
+
+  get canceled(): WatchResponse | undefined {
+    return this.responses.find((response) => response.canceled);
+  }
+
+  /** Asks for a progress notification: an answer without events. */
+  requestProgress(): void {
+    this.#stream.write({ ...WatchRequest.decode(EMPTY), progressRequest: {} });
+  }
+
+  close(): void {
+    this.#stream.cancel();
   }
 }

@@ -90,6 +90,7 @@ export class SnapshotInstall {
     const former = { machine: loop.machine, writer: loop.writer };
     const { configuration } = this.#meta;
     mark('snapshot installed');
+    loop.options.log?.(`the state received at ${this.#meta.index} is in force`);
     loop.machine = machine;
     loop.writer = writer;
     loop.imageLost = false;
