@@ -116,7 +116,7 @@ export class TrackingTable {
   }
 }
 
-/** Null stands for all keys. RESP2 knows no push: there only a redirection to a subscriber tells. */
+/** Null stands for all keys. RESP2 knows no push: there only a redirection tells. */
 function tell(
   sessions: ReadonlyMap<number, DoorSession>,
   session: DoorSession,
