@@ -1,3 +1,4 @@
+import { mark } from '@lockstep/model';
 import type { MemberRecord } from '@lockstep/state-machine';
 import type { Handshake } from '@lockstep/transport';
 
@@ -11,5 +12,6 @@ export function directoryRefusal(
 ): string | undefined {
   const bound = members.find((record) => record.id === theirs.member)?.dataDirectory ?? '';
   if (bound === '' || bound === theirs.dataDirectory) return undefined;
+  mark('other data directory refused');
   return `member ${theirs.member} is bound to another data directory: remove it and add it again`;
 }

@@ -4,6 +4,7 @@ import {
   type ImageChange,
   type ImageStore,
   type MemberId,
+  mark,
 } from '@lockstep/model';
 import type { SnapshotMeta } from '@lockstep/raft';
 import type { SnapshotChunk, SnapshotEnd, SnapshotMessage } from '@lockstep/transport';
@@ -14,6 +15,9 @@ export interface SnapshotReceiverOptions {
   readonly stream: number;
   readonly meta: SnapshotMeta;
   readonly chunksInFlight: number;
+  /** Without progress for so long the stream is given up: its sender may be gone silently. */
+  readonly timeoutMs: number;
+  nowMs(): number;
   reply(message: SnapshotMessage): void;
   /** All records are in the store and synced: verify and install. */
   complete(store: ImageStore): void;
@@ -31,9 +35,11 @@ export class SnapshotReceiver {
   #crc = 0;
   #busy = false;
   #over = false;
+  #progressMs: number;
 
   constructor(options: SnapshotReceiverOptions) {
     this.#options = options;
+    this.#progressMs = options.nowMs();
   }
 
   get from(): MemberId {
@@ -67,9 +73,16 @@ export class SnapshotReceiver {
       return;
     }
     this.#received = chunk.number;
+    this.#progressMs = this.#options.nowMs();
     this.#crc = checksum(chunk.bytes, this.#crc);
     this.#chunks.push(chunk);
     this.#next();
+  }
+
+  tick(nowMs: number): void {
+    if (nowMs - this.#progressMs <= this.#options.timeoutMs || this.#busy) return;
+    mark('snapshot stream went silent');
+    this.fail('no progress');
   }
 
   end(message: SnapshotEnd): void {

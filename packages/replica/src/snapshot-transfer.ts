@@ -116,6 +116,7 @@ export class SnapshotTransfer {
   tick(nowMs: number): void {
     const loop = this.#loop;
     for (const sender of [...this.#senders.values()]) sender.tick(nowMs);
+    this.#receiver?.tick(nowMs);
     this.#settle(nowMs);
     const { leader } = loop.raft;
     const idle = this.#receiver === undefined && !this.#installing;
@@ -170,6 +171,8 @@ export class SnapshotTransfer {
       loop.outbox.add(from, { kind: 'snapshot-failed', stream, reason });
     };
     if (this.#receiver !== undefined || this.#installing) {
+      // A sender has one stream at a time: it gave up the one before, and its word was lost.
+      if (this.#receiver?.from === from) this.#receiver.fail('begun anew by the sender');
       refuse('another stream is being received');
       return;
     }
@@ -186,6 +189,8 @@ export class SnapshotTransfer {
       stream,
       meta,
       chunksInFlight: loop.settings.snapshotChunksInFlight,
+      timeoutMs: this.#timeoutMs,
+      nowMs: () => loop.nowMs,
       reply: (reply) => {
         loop.outbox.add(from, reply);
         loop.wake();

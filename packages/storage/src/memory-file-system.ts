@@ -37,6 +37,8 @@ export interface MemoryDiskOptions {
 export class MemoryDisk {
   /** Called before each operation takes effect; may crash the disk, then it does not happen. */
   before: ((operation: FileOperation) => void) | undefined;
+  /** What a read gives instead of these bytes of the file: misdirected or stale, say. */
+  reading: ((path: string, offset: number, bytes: Uint8Array) => Uint8Array) | undefined;
   /** How long an operation takes; `Infinity` hangs it and all behind it on that file. */
   delayMs: ((operation: FileOperation) => number) | undefined;
   /** Sum of file sizes; a write beyond it writes what fits and fails with ENOSPC. */
@@ -275,7 +277,8 @@ export class MemoryFileSystem implements FileSystem {
     const { path, inode } = this.#file(file);
     let bytes: Uint8Array = new Uint8Array(0);
     const effect = (): undefined => {
-      bytes = inode.read(offset, length);
+      const held = inode.read(offset, length);
+      bytes = this.#disk.reading?.(path, offset, held) ?? held;
       return undefined;
     };
     this.#run('read', path, effect, (error) => done(error, bytes));

@@ -10,6 +10,8 @@ export interface DiskSpeed {
   meanUs: number;
   /** Until then operations also take a spike of seconds now and then. */
   slowUntilUs: number;
+  /** Until then nothing completes at all. */
+  stuckUntilUs: number;
 }
 
 export interface DiskEvents {
@@ -29,6 +31,12 @@ export class SimDisk {
   readonly #stream: Stream;
   #life: Life;
   #callsLeft = Number.POSITIVE_INFINITY;
+  /** Until then reads of the log give something else. */
+  #misreadUntilUs = 0;
+  /** What stale reads show: the log's files as they stood. Undefined: misdirected reads. */
+  #former: Map<string, Uint8Array> | undefined;
+  /** Something wrong was read. */
+  misreads = 0;
 
   constructor(world: World, node: number, speed: DiskSpeed, events: DiskEvents) {
     this.#world = world;
@@ -67,11 +75,13 @@ export class SimDisk {
       events.crash();
     };
     this.files.before = (_operation: FileOperation) => count();
+    this.files.reading = (path, offset, bytes) => this.#reading(path, offset, bytes);
     this.images.before = count;
   }
 
   /** The process that now runs on this machine. */
   serve(life: Life): void {
+    this.misreads = 0;
     this.#life = life;
   }
 
@@ -80,26 +90,63 @@ export class SimDisk {
     this.#callsLeft = calls;
   }
 
-  disarm(): void {
+  /** Whatever troubles it is over. */
+  heal(): void {
     this.#callsLeft = Number.POSITIVE_INFINITY;
     this.speed.slowUntilUs = 0;
+    this.speed.stuckUntilUs = 0;
+    this.#misreadUntilUs = 0;
     this.files.capacityBytes = Number.POSITIVE_INFINITY;
   }
 
   powerLoss(): void {
+    this.#misreadUntilUs = 0;
     this.files.crash();
     this.images.crash();
   }
 
   /** Only the process died. */
   kill(): void {
+    this.#misreadUntilUs = 0;
     this.files.kill();
     this.images.kill();
   }
 
-  failNextSync(): void {
+  /** The next call of that kind fails; of a failed sync the dirty pages are lost. */
+  failNext(kind: 'sync' | 'write' | 'read'): void {
     const error: FileError = { code: 'EIO', message: 'simulated input/output error' };
-    this.files.failNext('sync', error);
+    this.files.failNext(kind, error);
+    if (kind === 'write' && this.#stream.chance(0.3)) this.images.failNextWrite = error;
+  }
+
+  /**
+   * Until then reads of log files give bytes of another place, or the bytes of now although later
+   * ones were written. Ends with the process: what recovery reads is what it must go by.
+   */
+  misread(isStale: boolean, untilUs: number): void {
+    this.#misreadUntilUs = untilUs;
+    this.#former = undefined;
+    if (!isStale) return;
+    this.#former = new Map();
+    for (const path of this.#logFiles()) {
+      const inode = this.files.names.file(path)!;
+      this.#former.set(path, inode.read(0, inode.size));
+    }
+  }
+
+  #reading(path: string, offset: number, bytes: Uint8Array): Uint8Array {
+    const { nowUs } = this.#world;
+    if (nowUs >= this.#misreadUntilUs || !path.endsWith('.wal')) return bytes;
+    if (!this.#stream.chance(0.5)) return bytes;
+    const former = this.#former?.get(path);
+    const inode = this.files.names.file(path);
+    const other =
+      this.#former === undefined
+        ? inode?.read(this.#stream.below(Math.max(1, inode.size)), bytes.length)
+        : former?.slice(offset, offset + bytes.length);
+    if (other === undefined || Buffer.compare(other, bytes) === 0) return bytes;
+    this.misreads += 1;
+    return other;
   }
 
   /** The medium takes `bytes` more and no more; Infinity: as many as one likes. */
@@ -111,15 +158,20 @@ export class SimDisk {
     return this.files.capacityBytes !== Number.POSITIVE_INFINITY;
   }
 
-  /** One bit of a log segment, or of an image record, flips at rest. False: nothing to damage. */
-  rot(): boolean {
-    return this.#stream.chance(0.5) ? this.#rotLog() : this.#rotImage();
+  /** One bit of a log segment, or of an image record, flips. False: nothing to damage. */
+  rot(medium: 'log' | 'image'): boolean {
+    return medium === 'log' ? this.#rotLog() : this.#rotImage();
+  }
+
+  #logFiles(): string[] {
+    const names = this.files.names.list('wal').filter((name) => name.endsWith('.wal'));
+    return names.map((name) => `wal/${name}`);
   }
 
   #rotLog(): boolean {
-    const names = this.files.names.list('wal').filter((name) => name.endsWith('.wal'));
-    if (names.length === 0) return false;
-    const path = `wal/${this.#stream.pick(names)}`;
+    const paths = this.#logFiles();
+    if (paths.length === 0) return false;
+    const path = this.#stream.pick(paths);
     const { size } = this.files.names.file(path)!;
     if (size === 0) return false;
     this.files.flipBit(path, this.#stream.below(size), this.#stream.below(8));
@@ -145,7 +197,7 @@ export class SimDisk {
     const stream = this.#stream;
     const heavy = kind === 'sync' || kind === 'image' || kind === 'syncDirectory';
     const mean = heavy ? speed.meanUs : speed.meanUs / 20;
-    let us = 5 + stream.exponential(mean);
+    let us = 5 + stream.exponential(mean) + Math.max(0, speed.stuckUntilUs - this.#world.nowUs);
     if (this.#world.nowUs < speed.slowUntilUs && stream.chance(heavy ? 0.2 : 0.01)) {
       us += stream.between(10_000, STALL_MS_MAX * 1000);
     }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FAULT_KINDS, type FaultKind } from './nemesis.ts';
+import { FAULT_KINDS, type FaultKind } from './faults/fault.ts';
 import { type RunResult, runSeed } from './run.ts';
 
 const USAGE = `npm run simulate -- [options]

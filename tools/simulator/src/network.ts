@@ -6,26 +6,45 @@ import type {
   NetworkHandler,
   PeerAddress,
 } from '@lockstep/model';
+import { decodeFrame } from '@lockstep/transport';
 import type { Stream } from './seed.ts';
 import type { Life, World } from './world.ts';
 
 type Channel = 'control' | 'bulk';
 
 const UNSENT_BYTES_MAX = 4 * 1024 * 1024;
+/** A frame of a connection long gone may still turn up so much later. */
+const GHOST_MS_MAX = 60_000;
 
-/** How frames travel; drawn from the seed, changed by the nemesis. */
+/** How frames travel; drawn from the seed, changed by the nemesis. Plain data. */
 export interface Weather {
   /** Mean of the exponential delay on top of the least one. */
   meanUs: number;
   /** Share of frames that take the tail instead. */
   tailShare: number;
   tailUs: number;
+  /** Share of frames that never arrive. */
+  lossShare: number;
+  /** Share of frames that turn up once more, when their connection is long gone. */
+  ghostShare: number;
+  /** Bandwidth of one direction of a link; 0: without limit. */
+  bytesPerMs: number;
+  /** Share of snapshot chunks that arrive with a flipped bit. */
+  damageShare: number;
+}
+
+/** What a process says of itself in the handshake, and whom it refuses. */
+export interface Greeting {
+  readonly dataDirectory: string;
+  refuses(member: MemberId, dataDirectory: string): boolean;
 }
 
 /** One direction of one link: FIFO per channel; `held` while the direction is clogged. */
 class Lane {
   readonly lastUs: Record<Channel, number> = { control: 0, bulk: 0 };
   readonly unsent: Record<Channel, number> = { control: 0, bulk: 0 };
+  /** Until then the wire is busy with what was sent before. */
+  readonly busyUs: Record<Channel, number> = { control: 0, bulk: 0 };
   held: { frame: Uint8Array; channel: Channel }[] = [];
 }
 
@@ -54,6 +73,9 @@ export class Wires {
   readonly world: World;
   readonly weather: Weather;
   readonly stream: Stream;
+  readonly #fair: Weather;
+  /** How often a process turned another away. */
+  refusals = 0;
   readonly #networks = new Map<MemberId, SimNetwork>();
   readonly #links = new Map<string, Link>();
   readonly #clogs = new Map<string, number>();
@@ -61,13 +83,14 @@ export class Wires {
 
   constructor(world: World, weather: Weather) {
     this.world = world;
-    this.weather = weather;
+    this.weather = { ...weather };
+    this.#fair = weather;
     this.stream = world.stream('network');
   }
 
   /** The Network port of one process life. */
-  join(member: MemberId, incarnation: Incarnation, life: Life): SimNetwork {
-    const network = new SimNetwork(this, member, incarnation, life);
+  join(member: MemberId, incarnation: Incarnation, life: Life, greeting: Greeting): SimNetwork {
+    const network = new SimNetwork(this, member, incarnation, life, greeting);
     this.#networks.set(member, network);
     return network;
   }
@@ -101,12 +124,27 @@ export class Wires {
     this.dial(from, to);
   }
 
-  unclogAll(): void {
+  /** All faults between these members, and all bad weather, are over. */
+  calm(members: readonly MemberId[]): void {
+    Object.assign(this.weather, this.#fair, { lossShare: 0, ghostShare: 0, damageShare: 0 });
+    this.weather.bytesPerMs = 0;
     for (const key of [...this.#clogs.keys()]) {
       const [from, to] = key.split('>').map(Number) as [number, number];
+      if (!members.includes(from) || !members.includes(to)) continue;
       this.#clogs.set(key, 1);
       this.unclog(from, to);
     }
+  }
+
+  /** One kind of bad weather is over. */
+  clearUp(kind: string): void {
+    const { weather } = this;
+    const fair = this.#fair;
+    if (kind === 'storm') weather.meanUs = fair.meanUs;
+    else if (kind === 'loss') weather.lossShare = fair.lossShare;
+    else if (kind === 'ghosts') weather.ghostShare = fair.ghostShare;
+    else if (kind === 'narrow') weather.bytesPerMs = fair.bytesPerMs;
+    else weather.damageShare = fair.damageShare;
   }
 
   /** Resets the connection between two members, if there is one: any, or that number only. */
@@ -147,15 +185,56 @@ export class Wires {
   }
 
   #travel(link: Link, from: End, frame: Uint8Array, channel: Channel): void {
-    const { world } = this;
-    const arrivalUs = Math.max(from.lane.lastUs[channel] + 1, world.nowUs + this.#delayUs());
-    from.lane.lastUs[channel] = arrivalUs;
+    const { world, weather, stream } = this;
+    const { lane } = from;
+    let startUs = world.nowUs;
+    if (weather.bytesPerMs > 0) {
+      startUs =
+        Math.max(startUs, lane.busyUs[channel]) + (frame.length / weather.bytesPerMs) * 1000;
+      lane.busyUs[channel] = startUs;
+    }
+    const arrivalUs = Math.max(lane.lastUs[channel] + 1, startUs + this.#delayUs());
+    lane.lastUs[channel] = arrivalUs;
     const to = link.ends[0] === from ? link.ends[1] : link.ends[0];
+    const isLost = weather.lossShare > 0 && stream.chance(weather.lossShare);
+    if (weather.ghostShare > 0 && stream.chance(weather.ghostShare)) {
+      this.#haunt(link, from, to, Uint8Array.from(frame), channel);
+    }
+    if (channel === 'bulk' && weather.damageShare > 0 && stream.chance(weather.damageShare)) {
+      this.#damage(frame);
+    }
     world.at(arrivalUs, to.network.life, channel, () => {
-      from.lane.unsent[channel] -= frame.length;
-      if (to.state !== 'up' || (link.broken && link.drops)) return;
+      lane.unsent[channel] -= frame.length;
+      if (isLost || to.state !== 'up' || (link.broken && link.drops)) return;
       to.network.handler?.frame(infoOf(link, from), frame, channel);
     });
+  }
+
+  /** The frame comes again on its old connection, to whichever process then runs. */
+  #haunt(link: Link, from: End, to: End, frame: Uint8Array, channel: Channel): void {
+    const delayUs = this.stream.between(1_000, GHOST_MS_MAX * 1000) * this.stream.fraction();
+    this.world.after(delayUs, undefined, 'ghost', () => {
+      const network = this.#networks.get(to.network.member);
+      // Within one connection nothing comes twice or late.
+      if (!link.broken || network === undefined || !network.life.alive) return;
+      if (to.network === network && to.state !== 'down') return;
+      this.world.at(this.world.nowUs, network.life, channel, () => {
+        network.handler?.frame(infoOf(link, from), frame, channel);
+      });
+    });
+  }
+
+  /** A bit of a snapshot's records flips on the way, under the checksum of its chunk. */
+  #damage(frame: Uint8Array): void {
+    for (const message of decodeFrame(frame)) {
+      if (message.kind !== 'snapshot-chunk' || message.bytes.length === 0) continue;
+      const at = this.stream.below(message.bytes.length);
+      const { buffer, byteOffset } = message.bytes;
+      // The message is a view of the frame.
+      if (buffer !== frame.buffer) continue;
+      const byte = byteOffset - frame.byteOffset + at;
+      frame[byte] = frame[byte]! ^ (1 << this.stream.below(8));
+    }
   }
 
   #delayUs(): number {
@@ -168,6 +247,10 @@ export class Wires {
     const [one, two] = [this.#networks.get(a), this.#networks.get(b)];
     if (one === undefined || two === undefined || !one.wants(b) || !two.wants(a)) return;
     if (this.isClogged(a, b) || this.isClogged(b, a)) return;
+    if (one.refuses(two) || two.refuses(one)) {
+      this.refusals += 1;
+      return;
+    }
     const key = pairOf(a, b);
     const former = this.#links.get(key);
     if (former !== undefined && !former.broken) return;
@@ -234,10 +317,18 @@ export class SimNetwork implements Network {
   readonly life: Life;
   handler: NetworkHandler | undefined;
   readonly #wires: Wires;
+  readonly #greeting: Greeting;
   #peers = new Set<MemberId>();
 
-  constructor(wires: Wires, member: MemberId, incarnation: Incarnation, life: Life) {
+  constructor(
+    wires: Wires,
+    member: MemberId,
+    incarnation: Incarnation,
+    life: Life,
+    greeting: Greeting,
+  ) {
     this.#wires = wires;
+    this.#greeting = greeting;
     this.member = member;
     this.incarnation = incarnation;
     this.life = life;
@@ -245,6 +336,10 @@ export class SimNetwork implements Network {
 
   wants(peer: MemberId): boolean {
     return this.life.alive && this.handler !== undefined && this.#peers.has(peer);
+  }
+
+  refuses(other: SimNetwork): boolean {
+    return this.#greeting.refuses(other.member, other.#greeting.dataDirectory);
   }
 
   start(handler: NetworkHandler): void {

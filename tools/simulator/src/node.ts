@@ -3,7 +3,12 @@ import { redisExtension } from '@lockstep/adapter-redis';
 import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
 import type { FileError, FileSystem } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
-import { type MemberReplica, openReplica, type ReplicaOptions } from '@lockstep/replica';
+import {
+  directoryRefusal,
+  type MemberReplica,
+  openReplica,
+  type ReplicaOptions,
+} from '@lockstep/replica';
 import {
   createStateMachine,
   encodeCheckHash,
@@ -16,12 +21,14 @@ import { DataDirectory, openWal } from '@lockstep/storage';
 import { type NodeClock, schedulerOf } from './clock.ts';
 import type { Defects } from './defects.ts';
 import { SimDisk } from './disk.ts';
-import type { SimNetwork, Wires } from './network.ts';
+import type { Greeting, SimNetwork, Wires } from './network.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
 import type { Life, World } from './world.ts';
 
 const CLUSTER = '00000000000000cc';
+/** An orderly stop takes no longer: a hand-over, the image's backlog, a few syncs. */
+const STOP_MS = 10_000;
 const EXTENSIONS = [etcdExtension, zookeeperExtension, redisExtension];
 
 /** What the nodes of one cluster share. */
@@ -62,7 +69,7 @@ export function makeStateMachine(image: ImageSink, settings: Settings): StateMac
 /** One machine of the cluster and the member that runs on it, if it runs. */
 export class SimNode {
   readonly id: number;
-  readonly disk: SimDisk;
+  disk: SimDisk;
   readonly clock: NodeClock;
   /** The present process life, or the last one. */
   life: Life;
@@ -73,12 +80,15 @@ export class SimNode {
   /** It stopped itself. */
   stopped: string | undefined;
   starts = 0;
+  crashes = 0;
   /** It may leave: its removal was asked for. */
   mayLeave = false;
   /** It was removed and its machine is gone for good. */
   retired = false;
   /** Its medium was damaged at rest: what was durable may be gone. */
   damaged = false;
+  /** Its disk was lost, and an empty one bears its id now. */
+  isWiped = false;
   #closing = false;
   #atEnd: (() => void)[] = [];
   readonly #cluster: Cluster;
@@ -91,8 +101,21 @@ export class SimNode {
     this.clock = clock;
     this.#cluster = cluster;
     this.life = { node: id, alive: false, pausedUntilUs: 0 };
-    const speed = { meanUs: cluster.settings.diskMeanUs, slowUntilUs: 0 };
-    this.disk = new SimDisk(cluster.world, id, speed, { crash: () => this.crash(true) });
+    this.disk = this.#newDisk();
+  }
+
+  #newDisk(): SimDisk {
+    const { world, settings } = this.#cluster;
+    const speed = { meanUs: settings.diskMeanUs, slowUntilUs: 0, stuckUntilUs: 0 };
+    return new SimDisk(world, this.id, speed, { crash: () => this.crash(true) });
+  }
+
+  /** The machine burns; an empty one takes its place. */
+  wipe(): void {
+    this.crash(true);
+    this.disk = this.#newDisk();
+    this.isWiped = true;
+    this.#cluster.observer.wiped(this);
   }
 
   get isUp(): boolean {
@@ -116,6 +139,7 @@ export class SimNode {
     world.trace(() => `n${this.id} ${power ? 'loses power' : 'is killed'}`);
     world.note(`crash ${this.id} ${power}`);
     this.life.alive = false;
+    this.crashes += 1;
     if (this.#network !== undefined) wires.gone(this.#network);
     this.#network = undefined;
     this.replica = undefined;
@@ -132,9 +156,23 @@ export class SimNode {
     const { replica, life } = this;
     if (!this.isUp || replica === undefined) return;
     this.#closing = true;
-    this.#cluster.world.trace(() => `n${this.id} closes`);
+    const { world } = this.#cluster;
+    world.trace(() => `n${this.id} closes`);
     replica.close(() => {
       if (this.life === life) this.crash(false);
+    });
+    this.#expectEnd(life);
+  }
+
+  /** OrderlyStopEnds: within this time, not counting what a pause or a stuck disk takes. */
+  #expectEnd(life: Life): void {
+    const { world } = this.#cluster;
+    world.after(STOP_MS * 1000, undefined, 'expect-end', () => {
+      if (this.life !== life || !life.alive) return;
+      const { slowUntilUs, stuckUntilUs } = this.disk.speed;
+      const heldUntilUs = Math.max(life.pausedUntilUs, slowUntilUs, stuckUntilUs);
+      if (heldUntilUs + STOP_MS * 1000 > world.nowUs) this.#expectEnd(life);
+      else world.fail('OrderlyStopEnds', `member ${this.id} still closes after ${STOP_MS} ms`);
     });
   }
 
@@ -167,8 +205,12 @@ export class SimNode {
     this.#openDirectory(life, files);
   }
 
+  get #dataDirectory(): string {
+    return `directory-${this.id}${this.isWiped ? '-new' : ''}`;
+  }
+
   #openDirectory(life: Life, files: FileSystem): void {
-    const identity = { uuid: `directory-${this.id}`, name: `n${this.id}` };
+    const identity = { uuid: this.#dataDirectory, name: `n${this.id}` };
     DataDirectory.open(files, (error, directory) => {
       if (error === undefined) this.#takeIncarnation(life, files, directory);
       else if (error.code !== 'ENOENT') this.#refused(life, error);
@@ -188,7 +230,14 @@ export class SimNode {
         this.#refused(life, error);
         return;
       }
-      const network = this.#cluster.wires.join(this.id, incarnation, life);
+      const greeting: Greeting = {
+        dataDirectory: this.#dataDirectory,
+        refuses: (member, dataDirectory) => {
+          const records = this.replica?.state.members() ?? [];
+          return directoryRefusal(records, { member, dataDirectory }) !== undefined;
+        },
+      };
+      const network = this.#cluster.wires.join(this.id, incarnation, life, greeting);
       this.#network = network;
       const options = this.#options(life, files, directory, network, incarnation);
       openReplica(options, (failed, replica) => {
@@ -210,10 +259,11 @@ export class SimNode {
   }
 
   #stop(reason: string): void {
-    const { world } = this.#cluster;
+    const { world, settings } = this.#cluster;
     world.trace(() => `n${this.id} stops: ${reason}`);
     this.stopped = reason;
-    if (this.mayStop || this.mayLeave || this.disk.isFull) return;
+    if (this.mayStop || this.mayLeave || this.disk.isFull || this.disk.misreads > 0) return;
+    if (this.damaged && settings.damage === 'beyond') return;
     world.fail('NoMemberStops', `member ${this.id} ${reason}`);
   }
 
@@ -270,7 +320,7 @@ export class SimNode {
           name: `n${this.id}`,
           version: '0.1.0',
           featureLevel: FEATURE_LEVEL,
-          dataDirectory: `directory-${this.id}`,
+          dataDirectory: this.#dataDirectory,
           addresses: {},
         }),
       hashCheck: encodeCheckHash,

@@ -16,6 +16,8 @@ export interface Observer {
     make: (image: ImageSink) => StateMachine,
   ): StateMachine;
   opened(node: SimNode, replica: MemberReplica): void;
+  /** Its disk was replaced by an empty one. */
+  wiped(node: SimNode): void;
   /** The life is over. */
   ended(node: SimNode): void;
 }

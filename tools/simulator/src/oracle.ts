@@ -25,8 +25,10 @@ export class Oracle implements Observer {
   readonly tokens: Tokens;
   readonly streams: Streams;
   readonly versions: Versions;
-  /** How often each place of interest was reached. */
+  /** How often each rare place of production code was reached. */
   readonly marks = new Map<string, number>();
+  /** What else is worth counting. */
+  readonly counts = new Map<string, number>();
   /** Called when a node's member is open, and when its life is over. */
   readonly openings: ((node: SimNode, replica: MemberReplica) => void)[] = [];
   readonly cores: Cores;
@@ -81,6 +83,10 @@ export class Oracle implements Observer {
     for (const opening of this.openings) opening(node, replica);
   }
 
+  wiped(node: SimNode): void {
+    this.logs.wiped(node);
+  }
+
   ended(node: SimNode): void {
     this.cores.ended(node);
     this.streams.ended(node);
@@ -89,11 +95,16 @@ export class Oracle implements Observer {
 
   /** Production code reached a rare place, in a member or, undefined, in a client. */
   mark(node: SimNode | undefined, name: string): void {
-    this.count(name);
+    this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
     if (node !== undefined) this.#world.trace(() => `n${node.id} mark: ${name}`);
   }
 
   count(name: string): void {
-    this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+  }
+
+  /** Keeps the greatest value seen. */
+  most(name: string, value: number): void {
+    this.counts.set(name, Math.max(this.counts.get(name) ?? 0, value));
   }
 }

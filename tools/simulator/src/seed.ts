@@ -78,4 +78,14 @@ export class Stream implements Random {
   pick<T>(choices: readonly T[]): T {
     return choices[this.below(choices.length)]!;
   }
+
+  /** The same in another order. */
+  shuffled<T>(items: readonly T[]): T[] {
+    const result = [...items];
+    for (let i = result.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [result[i], result[j]] = [result[j]!, result[i]!];
+    }
+    return result;
+  }
 }

@@ -1,9 +1,16 @@
 import type { Tuning } from '@lockstep/replica';
 import { CLOCK_RATE_MAX, CLOCK_RATE_MIN } from './clock.ts';
 import type { Weather } from './network.ts';
+import type { Stream } from './seed.ts';
 import type { World } from './world.ts';
 
-/** Everything that a seed fixes before the run begins, faults aside. */
+const MIB = 1024 * 1024;
+
+/** How far damage to disks may go: see `Atlas`. */
+export type Damage = 'within' | 'beyond';
+
+/** Everything that a seed fixes before the run begins, faults aside. Plain data:
+ * it goes to a replay file. */
 export interface Settings {
   readonly members: number;
   /** Virtual time with faults; the liveness phase follows. */
@@ -17,6 +24,9 @@ export interface Settings {
   readonly diskMeanUs: number;
   readonly weather: Weather;
   readonly clockRates: readonly number[];
+  /** Timers go off at whole multiples of this; 0: exactly. */
+  readonly timerGranularityMs: number;
+  readonly damage: Damage;
   readonly clientsPerNode: number;
   /** Mean pause of a client between two requests. */
   readonly thinkMs: number;
@@ -25,30 +35,17 @@ export interface Settings {
 /** Draws settings, small on purpose: segments roll, logs compact, snapshots are needed. */
 export function drawSettings(world: World): Settings {
   const stream = world.stream('settings');
-  const members = stream.pick([1, 2, 3, 3, 3, 3, 3, 3, 5, 5]);
+  const members = stream.pick([1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 5, 5]);
   const skewed = stream.chance(0.5);
   const rate = () =>
     skewed ? CLOCK_RATE_MIN + stream.fraction() * (CLOCK_RATE_MAX - CLOCK_RATE_MIN) : 1;
-  const small = stream.chance(0.7);
   return {
     members,
     faultsMs: stream.between(5_000, 18_000),
     heartbeatMs: 100,
     electionMs: stream.pick([500, 1000]),
     requestTimeoutMs: stream.pick([2000, 4000]),
-    tuning: {
-      logEntriesMax: small ? stream.between(20, 150) : 100_000,
-      logEntriesTrailing: small ? stream.pick([0, 1, 5, 20]) : 10_000,
-      imageFlushMs: stream.pick([20, 100]),
-      imageSyncMs: stream.pick([100, 300, 1000]),
-      imageFlushBytes: stream.pick([2_000, 4 * 1024 * 1024]),
-      imageBacklogBytesMax: stream.pick([20_000, 64 * 1024 * 1024]),
-      snapshotChunkBytes: stream.pick([300, 2_000, 20_000]),
-      snapshotChunksInFlight: stream.pick([1, 4]),
-      renewalIntervalMs: stream.pick([0, 50]),
-      forwardBytesMax: stream.pick([500, 16 * 1024 * 1024]),
-      hashCheckEntries: stream.pick([5, 50, 100_000]),
-    },
+    tuning: drawTuning(stream),
     segmentBytes: stream.pick([4_096, 16_384, 131_072]),
     logCacheBytes: stream.pick([1_000, 20_000, 16 * 1024 * 1024]),
     diskMeanUs: stream.pick([50, 500, 3_000]),
@@ -56,9 +53,40 @@ export function drawSettings(world: World): Settings {
       meanUs: stream.pick([100, 500, 5_000]),
       tailShare: stream.pick([0, 0.01, 0.1]),
       tailUs: stream.pick([20_000, 200_000]),
+      lossShare: stream.pick([0, 0, 0, 0.002, 0.05]),
+      ghostShare: stream.pick([0, 0, 0, 0.002, 0.05]),
+      bytesPerMs: stream.pick([0, 0, 0, 2_000]),
+      damageShare: 0,
     },
     clockRates: Array.from({ length: members }, rate),
+    timerGranularityMs: stream.pick([0, 0, 1, 10, 50]),
+    damage: stream.chance(0.05) ? 'beyond' : 'within',
     clientsPerNode: stream.between(1, members > 3 ? 2 : 4),
     thinkMs: stream.pick([40, 100, 300]),
+  };
+}
+
+/** The member's own sizes; "buggify": each now and then as small as it can be. */
+function drawTuning(stream: Stream): Settings['tuning'] {
+  const small = stream.chance(0.7);
+  const tiny = <T>(least: T, usual: T): T => (stream.chance(0.15) ? least : usual);
+  return {
+    logEntriesMax: tiny(3, small ? stream.between(20, 150) : 100_000),
+    logEntriesTrailing: small ? stream.pick([0, 1, 5, 20]) : 10_000,
+    imageFlushMs: stream.pick([20, 100]),
+    imageSyncMs: stream.pick([100, 300, 1000]),
+    imageFlushBytes: stream.pick([2_000, 4 * MIB]),
+    imageBacklogBytesMax: stream.pick([20_000, 64 * MIB]),
+    snapshotChunkBytes: stream.pick([300, 2_000, 20_000]),
+    snapshotChunksInFlight: stream.pick([1, 4]),
+    renewalIntervalMs: stream.pick([0, 50]),
+    forwardBytesMax: stream.pick([500, 16 * MIB]),
+    hashCheckEntries: stream.pick([5, 50, 100_000]),
+    appendEntriesMax: tiny(1, 1024),
+    appendBytesMax: tiny(64, MIB),
+    inflightAppendsMax: tiny(1, 256),
+    inflightBytesMax: tiny(256, 16 * MIB),
+    uncommittedBytesMax: tiny(4_096, 64 * MIB),
+    committedBytesMax: tiny(1, 4 * MIB),
   };
 }

@@ -159,13 +159,14 @@ export class Commands {
     this.#ackedIndex = Math.max(this.#ackedIndex, at.index);
   }
 
-  #fail({ key }: Submission, error: LockstepError): void {
+  #fail({ key, node }: Submission, error: LockstepError): void {
     if (error.outcome === 'unknown') {
       this.unknown += 1;
       return;
     }
     this.refused += 1;
-    if (key === '') return;
+    // Under the id of a lost disk the numbers begin anew; nothing of it may ever apply.
+    if (key === '' || node.isWiped) return;
     this.#refused.add(key);
     if (this.#history.resultOf(key) !== undefined) {
       this.#world.fail('FailedForCertain', `command ${key} failed (${error.code}) but applied`);

@@ -127,6 +127,11 @@ export class Logs {
     this.#of(node.id).leading = undefined;
   }
 
+  /** Its disk is gone. What it held counts as held: others may have gone by its word. */
+  wiped(node: SimNode): void {
+    this.#restart(node, new LogCopy(), true, []);
+  }
+
   /** The node applies an entry: only what its own disk holds. */
   applies(node: SimNode, index: Index, term: Term): void {
     const { durable } = this.#of(node.id);
@@ -187,7 +192,9 @@ export class Logs {
       previous = { index, term };
     }
     const [first] = task.entries;
-    if (log.leading !== undefined && first !== undefined && first.index <= written.last) {
+    const raft = node.replica?.raft;
+    const leads = raft?.role === 'leader' && raft.term === log.leading;
+    if (leads && first !== undefined && first.index <= written.last) {
       const what = `from ${first.index}, it ended at ${written.last}`;
       this.#fail('LeaderAppendOnly', `leader ${node.id} writes its log anew ${what}`);
     }
