@@ -78,20 +78,11 @@ function openMemberMesh(
         dataDirectory: data.directory.identity.uuid,
         verify,
         log: (text) => log.debug(text),
-        refused: oncePerText((text) => log.warn(text)),
+        refused: (text) => log.warn(text),
       },
       (error, mesh) => (error === undefined ? resolve(mesh) : reject(error)),
     );
   });
-}
-
-/** A handshake is tried again and again: the same line is said once until another one comes. */
-function oncePerText(say: (text: string) => void): (text: string) => void {
-  let said = '';
-  return (text) => {
-    if (text !== said) say(text);
-    said = text;
-  };
 }
 
 function openMember(

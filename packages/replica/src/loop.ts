@@ -143,7 +143,7 @@ export class Loop implements NetworkHandler {
       snapshot: (from, message) => this.snapshots?.received(from, message),
       stateHash: (from, sample) => this.#hashChecks.received(from, sample),
       introduced: (payload) => this.membership.introduced(payload),
-      log: (text) => options.log?.(text),
+      knows: (command) => this.machine.knows(command),
     });
   }
 

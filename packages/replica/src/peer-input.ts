@@ -27,7 +27,8 @@ export interface PeerInputOptions {
   stateHash(from: MemberId, sample: StateHash): void;
   /** A member says who leads. */
   introduced(payload: Uint8Array): void;
-  log(text: string): void;
+  /** False for a command that would stop every member that applies it. */
+  knows(command: Uint8Array): boolean;
 }
 
 interface Received {
@@ -68,7 +69,6 @@ export class PeerInput {
       } catch (error) {
         if (!(error instanceof BinaryFormatError)) throw error;
         const reason = `frame of member ${link.member} is malformed: ${error.message}`;
-        this.#options.log(reason);
         this.#options.reset(link, reason);
         closed = link;
         continue;
@@ -118,8 +118,13 @@ export class PeerInput {
   }
 
   #forward(link: LinkInfo, run: Parameters<Proposer['takeRun']>[1]): void {
-    const { raft, proposer, send } = this.#options;
+    const { raft, proposer, send, reset } = this.#options;
     const leads = raft.role === 'leader';
+    if (leads && !run.commands.every(this.#options.knows)) {
+      const { member } = link;
+      reset(link, `member ${member} forwards a command that this software does not know`);
+      return;
+    }
     if (leads) proposer.enterTerm(raft.term);
     const wanted = leads ? proposer.takeRun(link, run) : 0;
     if (leads && wanted === 0) return;

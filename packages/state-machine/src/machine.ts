@@ -1,4 +1,5 @@
 import {
+  BinaryFormatError,
   BinaryReader,
   type ByteString,
   type ClusterTimeMs,
@@ -11,11 +12,13 @@ import {
   LeaseKind,
   type LogEntry,
   type MemberId,
+  mark,
   type Run,
   type Sequence,
   type Term,
 } from '@lockstep/model';
 import {
+  type AnyProcedure,
   type ApplySink,
   BudgetExceeded,
   type CommandOutcome,
@@ -283,17 +286,31 @@ class Machine extends StoreReader implements StateMachine {
     this.#judge(run);
   }
 
+  knows(command: Uint8Array): boolean {
+    return this.#registry.knows(command);
+  }
+
   #execute(run: Run, sequence: Sequence, command: Uint8Array): CommandOutcome {
     const reader = new BinaryReader(command);
-    const procedure = this.#registry.procedure(reader.u16(), reader.u8());
-    const sessioned = hasSession(reader.u8());
     const head = this.#head;
-    head.principal = reader.varint();
-    head.session = sessioned ? { lease: reader.varint(), epoch: reader.varint() } : undefined;
-    const refusal = head.session === undefined ? undefined : this.#sessionRefusal(head.session);
-    if (refusal !== undefined) return voided(refusal);
-    head.wanted = this.#sink!.wanted(run.origin, run.incarnation, sequence);
-    if (procedure.readOnly && !head.wanted) return UNWANTED;
+    let procedure: AnyProcedure;
+    let argument: unknown;
+    try {
+      procedure = this.#registry.procedure(reader.u16(), reader.u8());
+      const sessioned = hasSession(reader.u8());
+      head.principal = reader.varint();
+      head.session = sessioned ? { lease: reader.varint(), epoch: reader.varint() } : undefined;
+      const refusal = head.session === undefined ? undefined : this.#sessionRefusal(head.session);
+      if (refusal !== undefined) return voided(refusal);
+      head.wanted = this.#sink!.wanted(run.origin, run.incarnation, sequence);
+      if (procedure.readOnly && !head.wanted) return UNWANTED;
+      argument = procedure.decode(reader);
+    } catch (error) {
+      // The same bytes fail to decode on every member, and nothing was written yet.
+      if (!(error instanceof BinaryFormatError)) throw error;
+      mark('malformed command');
+      return voided('malformed');
+    }
     head.origin = run.origin;
     head.incarnation = run.incarnation;
     head.sequence = sequence;
@@ -303,7 +320,7 @@ class Machine extends StoreReader implements StateMachine {
     tx.begin(head);
     let result: unknown;
     try {
-      result = procedure.run(tx, procedure.decode(reader));
+      result = procedure.run(tx, argument);
       tx.waiterWrites.serve();
     } catch (error) {
       if (!(error instanceof BudgetExceeded)) throw error;

@@ -62,11 +62,29 @@ export class MachineRegistry {
   procedure(id: number, version: number): AnyProcedure {
     const procedure = this.#procedures.get(id * 256 + version);
     if (procedure === undefined) {
+      const known = this.#newest(id);
+      const hex = `0x${id.toString(16).padStart(4, '0')}`;
       throw new InvariantError(
-        `procedure 0x${id.toString(16).padStart(4, '0')} version ${version} is unknown here`,
+        known === undefined
+          ? `the log holds procedure ${hex}, which this software does not know: upgrade it`
+          : `the log holds version ${version} of ${known.name} (${hex}), this software knows ` +
+              `versions up to ${known.version}: upgrade it`,
       );
     }
     return procedure;
+  }
+
+  /** Whether these bytes begin as a command known here; so do the none of an emptied command. */
+  knows(command: Uint8Array): boolean {
+    const [low, high, version, flags] = command;
+    if (low === undefined) return true;
+    if (high === undefined || version === undefined || flags === undefined) return false;
+    return flags <= 1 && this.#procedures.has((low + high * 256) * 256 + version);
+  }
+
+  #newest(id: number): AnyProcedure | undefined {
+    const versions = [...this.#procedures.values()].filter((one) => one.id === id);
+    return versions.sort((a, b) => b.version - a.version)[0];
   }
 
   waiterKind(name: string): WaiterKind {

@@ -219,7 +219,9 @@ describe('transactions', () => {
     const driver = new Driver();
     const newer = command();
     newer[2] = 9;
-    expect(() => driver.apply(newer)).toThrow('procedure 0x0f00 version 9 is unknown here');
+    expect(() => driver.apply(newer)).toThrow(
+      'version 9 of toy.perform (0x0f00), this software knows versions up to 1: upgrade it',
+    );
   });
 
   test('live bytes count records, every kept version, marks and waiters', () => {

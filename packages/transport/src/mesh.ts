@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type Incarnation,
   invariant,
@@ -13,12 +14,21 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { type Handshake, PEER_PROTOCOL } from './handshake.ts';
+import { RefusalLog } from './refusal-log.ts';
 
 type Channel = 'control' | 'bulk';
 
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 const ALIVE_CHECK_MS = 3000;
+/** A handshake takes some hundred bytes; whoever sends more before it is no member. */
+const HANDSHAKE_BYTES_MAX = 16 * 1024;
+/** Connections without a handshake at one time; each may stay for some seconds. */
+const STRANGERS_MAX = 64;
+const SOCKETS_MAX = 512;
+const HTTP_TIMEOUT_MS = 5000;
+/** A member whose frames make no sense is not listened to for so long. */
+const RESET_REST_MS = 1000;
 
 export interface MeshOptions {
   /** `host:port` to listen on; port 0 takes a free one. */
@@ -33,7 +43,8 @@ export interface MeshOptions {
   readonly verify?: (theirs: Handshake) => string | undefined;
   /** Links made and lost, in words. */
   readonly log?: (text: string) => void;
-  /** Handshakes refused, by this member or the other, with the reason; left out: told to `log`. */
+  /** Who was refused, by this member or the other, and why, at a bounded rate; left out: told to
+   * `log`. */
   readonly refused?: (text: string) => void;
   /** Answers GET /members, so that a member that joins can ask who is who. */
   readonly describe?: () => unknown;
@@ -73,15 +84,37 @@ class WebSocketMesh implements Mesh {
   readonly #sockets: WebSocketServer;
   readonly #peers = new Map<MemberId, Peer>();
   readonly #shaking = new Set<Connection>();
+  readonly #refusals: RefusalLog;
+  /** Newest handshake of each member and channel in this life: older ones are replays, or come
+   * from a data directory that was set back. Kept beyond the peer: an address may change. */
+  readonly #newest = new Map<string, Pick<Handshake, 'incarnation' | 'link'>>();
+  readonly #restsUntilMs = new Map<MemberId, number>();
   #handler: NetworkHandler | undefined;
   #aliveTimer: NodeJS.Timeout | undefined;
   #links = 0;
+  /** Incoming connections without a handshake. */
+  #strangers = 0;
   #address = '';
   #closed = false;
 
   constructor(options: MeshOptions) {
     this.#options = options;
-    this.#server = createServer((request, response) => this.#answer(request, response));
+    this.#refusals = new RefusalLog(options.refused ?? options.log ?? (() => {}), () =>
+      performance.now(),
+    );
+    const limits = {
+      headersTimeout: HTTP_TIMEOUT_MS,
+      requestTimeout: HTTP_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+    };
+    this.#server = createServer(limits, (request, response) => this.#answer(request, response));
+    this.#server.maxConnections = SOCKETS_MAX;
+    this.#server.on('drop', () => this.#refusals.add(`more than ${SOCKETS_MAX} connections`));
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      this.#refusals.add(`no link with ${originOf(socket)}: no request: ${error.code}`);
+      if (socket.writable) socket.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+      socket.destroySoon();
+    });
     this.#sockets = new WebSocketServer({
       server: this.#server,
       path: '/peer',
@@ -89,7 +122,7 @@ class WebSocketMesh implements Mesh {
       skipUTF8Validation: true,
       maxPayload: FRAME_BYTES_MAX,
     });
-    this.#sockets.on('connection', (socket) => this.#accept(socket));
+    this.#sockets.on('connection', (socket, request) => this.#accept(socket, request.socket));
     // Reported by the HTTP server as well, where `listen` looks at it.
     this.#sockets.on('error', () => {});
   }
@@ -162,6 +195,8 @@ class WebSocketMesh implements Mesh {
   reset(link: LinkInfo, reason: string): void {
     const peer = this.#peers.get(link.member);
     if (peer?.info?.link !== link.link) return;
+    this.#refusals.add(reason);
+    this.#restsUntilMs.set(link.member, performance.now() + RESET_REST_MS);
     const { bulk, control } = peer.connections;
     bulk?.end(reason);
     control?.end(reason);
@@ -202,7 +237,7 @@ class WebSocketMesh implements Mesh {
       const dialler: Dialler = new Dialler({
         address: peer.address,
         frameBytesMax: FRAME_BYTES_MAX,
-        opened: (socket) => this.#attach(socket, channel, peer, dialler),
+        opened: (socket) => this.#attach(socket, channel, peer, `member ${peer.id}`, dialler),
         failed: (reason) => {
           // The same reason, again and again, is said once.
           if (channel === 'control' && reason !== said) {
@@ -215,12 +250,38 @@ class WebSocketMesh implements Mesh {
     }
   }
 
-  #accept(socket: WebSocket): void {
-    if (this.#handler === undefined || this.#closed) socket.terminate();
-    else this.#attach(socket, 'control', undefined, undefined);
+  #accept(socket: WebSocket, tcp: Socket): void {
+    if (this.#handler === undefined || this.#closed) {
+      socket.terminate();
+      return;
+    }
+    const from = originOf(tcp);
+    if (this.#strangers >= STRANGERS_MAX) {
+      this.#refusals.add(`no link with ${from}: ${STRANGERS_MAX} connections wait already`);
+      socket.terminate();
+      return;
+    }
+    this.#strangers++;
+    const begunBytes = tcp.bytesRead;
+    const connection = this.#attach(socket, 'control', undefined, from, undefined, () => {
+      this.#strangers--;
+      tcp.off('data', look);
+    });
+    const look = (): void => {
+      if (tcp.bytesRead - begunBytes <= HANDSHAKE_BYTES_MAX) return;
+      connection.end('more came than a handshake');
+    };
+    tcp.on('data', look);
   }
 
-  #attach(socket: WebSocket, channel: Channel, peer: Peer | undefined, dialler?: Dialler): void {
+  #attach(
+    socket: WebSocket,
+    channel: Channel,
+    peer: Peer | undefined,
+    who: string,
+    dialler?: Dialler,
+    shaken: () => void = () => {},
+  ): Connection {
     const { cluster, member, incarnation, dataDirectory } = this.#options;
     const own: Handshake = {
       protocol: PEER_PROTOCOL,
@@ -232,35 +293,42 @@ class WebSocketMesh implements Mesh {
     const events: ConnectionEvents = {
       verify: (theirs) => this.#verify(theirs),
       open: (connection) => {
-        this.#shaking.delete(connection);
+        if (this.#shaking.delete(connection)) shaken();
         dialler?.settled();
         this.#opened(connection);
       },
       frame: (connection, frame) => this.#received(connection, frame),
       closed: (connection, reason) => {
-        this.#shaking.delete(connection);
-        this.#lost(connection, reason, peer);
+        if (this.#shaking.delete(connection)) shaken();
+        this.#lost(connection, reason, who);
         dialler?.lost();
       },
     };
-    this.#shaking.add(new Connection(socket, peer !== undefined, own, events));
+    const connection = new Connection(socket, peer !== undefined, own, events);
+    this.#shaking.add(connection);
+    return connection;
   }
 
   #verify(theirs: Handshake): string | undefined {
-    const peer = this.#peers.get(theirs.member);
-    if (peer === undefined) return `member ${theirs.member} is not known here`;
+    const { member, incarnation, link } = theirs;
+    if (!this.#peers.has(member)) return `member ${member} is not known here`;
     const refused = this.#options.verify?.(theirs);
     if (refused !== undefined) return refused;
-    const present = peer.connections[theirs.channel]?.theirs;
-    if (present === undefined) return undefined;
-    const older =
-      theirs.incarnation < present.incarnation ||
-      (theirs.incarnation === present.incarnation && theirs.link < present.link);
-    return older ? 'a newer link is up' : undefined;
+    if (performance.now() < (this.#restsUntilMs.get(member) ?? 0)) {
+      return `frames of member ${member} were malformed a moment ago`;
+    }
+    const newest = this.#newest.get(`${member} ${theirs.channel}`);
+    if (newest === undefined || incarnation > newest.incarnation) return undefined;
+    if (incarnation < newest.incarnation) {
+      const last = newest.incarnation;
+      return `incarnation ${incarnation} of member ${member} is over, ${last} was here`;
+    }
+    return link > newest.link ? undefined : 'a newer link is up';
   }
 
   #opened(connection: Connection): void {
-    const { member, incarnation, channel } = connection.theirs!;
+    const { member, incarnation, channel, link } = connection.theirs!;
+    this.#newest.set(`${member} ${channel}`, { incarnation, link });
     const peer = this.#peers.get(member);
     if (peer === undefined) {
       connection.end('peer removed');
@@ -282,12 +350,10 @@ class WebSocketMesh implements Mesh {
     this.#handler?.frame(peer.info, frame, channel);
   }
 
-  #lost(connection: Connection, reason: string, dialled: Peer | undefined): void {
+  #lost(connection: Connection, reason: string, who: string): void {
     const theirs = connection.theirs;
     if (theirs === undefined) {
-      const who = dialled === undefined ? 'an incoming connection' : `member ${dialled.id}`;
-      const { refused, log } = this.#options;
-      if (!this.#closed) (refused ?? log)?.(`no link with ${who}: ${reason}`);
+      if (!this.#closed) this.#refusals.add(`no link with ${who}: ${reason}`);
       return;
     }
     const peer = this.#peers.get(theirs.member);
@@ -313,4 +379,9 @@ class WebSocketMesh implements Mesh {
       for (const connection of Object.values(peer.connections)) connection.checkAlive();
     }
   }
+}
+
+/** Without the port: each attempt has another. */
+function originOf(socket: Socket): string {
+  return socket.remoteAddress ?? 'an incoming connection';
 }

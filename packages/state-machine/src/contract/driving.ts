@@ -17,7 +17,8 @@ import type { LiveRecord } from './record.ts';
 
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly result: unknown; readonly revision: Revision }
-  /** Not applied: duplicate, gap, old incarnation, session gone or moved, over budget, empty. */
+  /** Not applied: duplicate, gap, old incarnation, session gone or moved, malformed, over budget,
+   * empty. */
   | { readonly kind: 'void'; readonly reason: VoidReason };
 
 export type VoidReason =
@@ -27,6 +28,8 @@ export type VoidReason =
   | 'empty'
   | 'session-expired'
   | 'session-moved'
+  /** Its bytes are no command of that procedure: damaged on the way, or made by a faulty peer. */
+  | 'malformed'
   | 'budget';
 
 /** Where apply reports; called synchronously, in log order. */
@@ -87,6 +90,10 @@ export interface StateMachine extends StateView {
   readonly backgroundPending: boolean;
   /** Last sequence applied of that member's incarnation; 0 when unknown. Where to resend from. */
   lastSequence(member: MemberId, incarnation: Incarnation): Sequence;
+
+  /** False for bytes that no command known here begins with: a leader keeps them out of the log,
+   * where they would stop every member. */
+  knows(command: Uint8Array): boolean;
 
   /** Rebuilds the state from image records in key order; then `loaded` verifies the state hash. */
   load(key: Uint8Array, value: Uint8Array): void;
