@@ -4,7 +4,7 @@ import { append, configurationOf, entriesOf, kinds, SingleMember, vote } from '.
 
 /**
  * One named test for each mechanism that safety or availability rests on: taken out, that test
- * fails. The table in the README of this package says how each was tried.
+ * fails. The README of this package says how each was tried.
  */
 
 function threeMembers(): ScenarioCluster {
