@@ -152,7 +152,7 @@ describe('system commands', () => {
 
   test('stop a member that is older than the feature level, in the log and in an image', () => {
     const newer = new Driver(undefined, undefined, 2);
-    const older = new Driver();
+    const older = new Driver(undefined, undefined, 1);
     for (const member of [1, 2, 3]) {
       newer.hello(member, 1, { featureLevel: 2 });
       older.hello(member, 1, { featureLevel: 2 });
