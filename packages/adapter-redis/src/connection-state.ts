@@ -127,11 +127,7 @@ export abstract class ConnectionState {
   protected remember(spec: CommandSpec, argv: readonly ByteString[]): void {
     // What a script reads it has declared.
     if (this.closed || (!hasFlag(spec, 'readonly') && spec.keysOf === undefined)) return;
-    const level = this.door.replica.state.featureLevel;
-    this.door.tracking.remember(
-      this,
-      keysOf(spec, argv, (words) => resolveCommand(words, level)) ?? [],
-    );
+    this.door.tracking.remember(this, keysOf(spec, argv, resolveCommand) ?? []);
   }
 
   // ---- the lease of SESSION locks ---------------------------------------------------------

@@ -83,6 +83,11 @@ export const ERRORS = {
     message: 'the log is damaged: {} at offset {}: {}',
     hint: 'remove the member and add it again with an empty data directory, or restore a backup',
   },
+  LOG_LOST: {
+    outcome: 'failed',
+    message: 'entries {} to {} of the log are lost: {} is damaged at offset {} ({}); {}',
+    hint: 'restore the data directory of one of these members from a backup and start it again',
+  },
   DATA_DIRECTORY_MISMATCH: {
     outcome: 'failed',
     message: 'data directory {} belongs to {}, not to {}',

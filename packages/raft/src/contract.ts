@@ -361,6 +361,12 @@ export interface Raft {
    * to the leader follows when that is durable.
    */
   snapshotInstalled(meta: SnapshotMeta): void;
+  /**
+   * Gives back entries that this member's log held and lost to damage: exactly those, found here
+   * or at members that held the same log. Before the first message or tick. They follow on from
+   * the log, or from the snapshot installed before, and leave with the next append task.
+   */
+  restore(entries: readonly Entry[]): void;
   /** All append tasks up to this sequence are durable. */
   appendDone(sequence: number): void;
   /** The state machine has applied up to this index. */

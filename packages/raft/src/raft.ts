@@ -2,6 +2,7 @@ import { type Index, invariant, type MemberId, NO_MEMBER, type Term } from '@loc
 import type {
   ConfChange,
   Configuration,
+  Entry,
   Message,
   ProposeResult,
   Raft,
@@ -151,6 +152,14 @@ class Member implements Raft {
     if (core.role !== 'follower') becomeFollower(core, core.term, NO_MEMBER);
     installSnapshot(core, meta);
     this.#readiness.applied(meta.index);
+  }
+
+  restore(entries: readonly Entry[]): void {
+    const { log, term, role, leader } = this.#core;
+    const last = entries.at(-1)?.term ?? 0;
+    invariant(role === 'follower' && leader === NO_MEMBER, `${role} of ${leader} restores entries`);
+    invariant(last <= term, `entry of term ${last} is restored in term ${term}`);
+    log.append(entries);
   }
 
   appendDone(sequence: number): void {

@@ -7,6 +7,7 @@ import {
 } from '@lockstep/model';
 import type { AppliedTransaction, ApplySink, CommandOutcome } from '@lockstep/state-machine';
 import type { Forwarder } from './forwarder.ts';
+import type { Loop } from './loop.ts';
 import type { Renewals } from './renewals.ts';
 import type { Subscribers } from './subscribers.ts';
 
@@ -18,6 +19,16 @@ export interface ApplySinkOptions {
   readonly nowMs: () => number;
   /** This member's incarnation is void: its lease expired, or another life said hello. */
   expired(incarnation: Incarnation): void;
+}
+
+export function doorSinkOf(loop: Loop): DoorSink {
+  const { forwarder, renewals, subscribers } = loop;
+  return new DoorSink({
+    member: loop.settings.member,
+    ...{ forwarder, renewals, subscribers },
+    nowMs: () => loop.nowMs,
+    expired: (incarnation) => loop.expired(incarnation),
+  });
 }
 
 /** Sorts what apply reports: events to the doors, outcomes to whoever waits here. */

@@ -10,7 +10,7 @@ import { type Configuration, createRaft, type Raft, type Ready } from '@lockstep
 import type { StateMachine } from '@lockstep/state-machine';
 import type { LogStore } from '@lockstep/storage';
 import { Applier } from './applier.ts';
-import { DoorSink } from './apply-sink.ts';
+import { doorSinkOf } from './apply-sink.ts';
 import { ClusterClock } from './cluster-clock.ts';
 import { Contact } from './contact.ts';
 import { Forwarder } from './forwarder.ts';
@@ -21,6 +21,7 @@ import { LeaderTransfers } from './leader-transfer.ts';
 import { LeaderDuties, termStartEntry } from './leadership.ts';
 import { LogAppender } from './log-appender.ts';
 import { LogCompaction } from './log-compaction.ts';
+import { LogRepair } from './log-repair.ts';
 import { MembershipKeeper } from './membership.ts';
 import type { ReplicaOptions, Settings } from './options.ts';
 import { PeerInput } from './peer-input.ts';
@@ -68,8 +69,8 @@ export class Loop implements NetworkHandler {
   /** The image was set aside; nothing applies until a peer's state is installed. */
   imageLost: boolean;
   readonly trust: Trust;
+  readonly repair: LogRepair;
 
-  readonly #recovered: Recovered;
   readonly #proposer: Proposer;
   readonly #input: PeerInput;
   readonly #appender: LogAppender;
@@ -85,7 +86,6 @@ export class Loop implements NetworkHandler {
     const { member, electionMs, heartbeatMs } = settings;
     this.options = options;
     this.settings = settings;
-    this.#recovered = recovered;
     this.log = recovered.log;
     this.machine = recovered.machine;
     this.writer = recovered.writer;
@@ -120,7 +120,7 @@ export class Loop implements NetworkHandler {
     this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
     this.applier = new Applier(this.machine, recovered.position.configuration, {
       clock: options.clock,
-      sink: this.#sink(),
+      sink: doorSinkOf(this),
       writer: () => this.writer,
       backlogBytesMax: settings.imageBacklogBytesMax,
       configured: (change) => {
@@ -130,6 +130,7 @@ export class Loop implements NetworkHandler {
       },
       applied: (index) => this.#hashChecks.applied(index),
     });
+    this.repair = new LogRepair(this, recovered);
     this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
     this.#input = new PeerInput({
       raft: this.raft,
@@ -137,6 +138,7 @@ export class Loop implements NetworkHandler {
       forwarder: this.forwarder,
       proposer: this.#proposer,
       subscribers: this.subscribers,
+      repair: this.repair,
       linkOf: (member) => this.linkOf(member),
       send: (to, message) => this.outbox.add(to, message),
       reset: (link, reason) => this.options.network.reset(link, reason),
@@ -180,8 +182,7 @@ export class Loop implements NetworkHandler {
 
   start(): void {
     if (this.imageLost) this.applier.hold(true);
-    const { installed } = this.#recovered;
-    if (installed !== undefined) this.raft.snapshotInstalled(installed);
+    this.repair.start();
     this.membership.updatePeers(this.configuration);
     this.options.network.start(this);
     this.#armTick();
@@ -287,6 +288,14 @@ export class Loop implements NetworkHandler {
     const nowMs = this.nowMs;
     this.#stepAppended();
     this.#input.step(nowMs);
+    if (this.repair.pending) {
+      // Nothing may be written while what is good behind damage would be lost by it.
+      if (this.#tickDue) this.repair.tick(nowMs);
+      this.#tickDue = false;
+      this.#flush(nowMs);
+      this.afterTurn();
+      return;
+    }
     this.clusterClock.advance(nowMs, this.quorumLive);
     if (this.#tickDue) this.#tick(nowMs);
     this.#gatherer.followLeader(nowMs);
@@ -377,18 +386,5 @@ export class Loop implements NetworkHandler {
 
   #wallMs(nowMs: number): number {
     return this.contact.medianWallMs(nowMs, this.options.clock.wallMs());
-  }
-
-  // ---- parts ------------------------------------------------------------------------------
-
-  #sink(): DoorSink {
-    return new DoorSink({
-      member: this.settings.member,
-      forwarder: this.forwarder,
-      renewals: this.renewals,
-      subscribers: this.subscribers,
-      nowMs: () => this.nowMs,
-      expired: (incarnation) => this.expired(incarnation),
-    });
   }
 }

@@ -8,6 +8,8 @@ import {
 } from '@lockstep/transport';
 import type { Contact } from './contact.ts';
 import type { Forwarder } from './forwarder.ts';
+import type { LogRepair } from './log-repair.ts';
+import { LOG_REPAIR } from './log-repair-message.ts';
 import { INTRODUCTIONS } from './membership.ts';
 import type { EntryTimes, Proposer } from './proposer.ts';
 import type { Subscribers } from './subscribers.ts';
@@ -18,6 +20,7 @@ export interface PeerInputOptions {
   readonly forwarder: Forwarder;
   readonly proposer: Proposer;
   readonly subscribers: Subscribers;
+  readonly repair: LogRepair;
   /** Number of the present link to a member, 0 when there is none. */
   linkOf(member: MemberId): number;
   send(to: MemberId, message: PeerMessage): void;
@@ -79,7 +82,7 @@ export class PeerInput {
   }
 
   #one(link: LinkInfo, message: PeerMessage, nowMs: number): void {
-    const { raft, contact, proposer, subscribers } = this.#options;
+    const { raft, contact, proposer, subscribers, repair } = this.#options;
     switch (message.kind) {
       case 'forward':
         this.#forward(link, message.run);
@@ -109,9 +112,11 @@ export class PeerInput {
         return;
       case 'gossip':
         if (message.door === INTRODUCTIONS) this.#options.introduced(message.payload);
+        else if (message.door === LOG_REPAIR) repair.received(link.member, message.payload);
         else subscribers.gossip(link.member, message.door, message.payload);
         return;
       default:
+        if (repair.holds(link.member, message)) return;
         if (isSnapshotMessage(message)) this.#options.snapshot(link.member, message);
         else if (message.from === link.member) raft.step(message);
     }

@@ -1,6 +1,7 @@
 import {
   type FileError,
   type ImageStore,
+  type Index,
   InvariantError,
   LockstepError,
   mark,
@@ -10,6 +11,7 @@ import type { StateMachine } from '@lockstep/state-machine';
 import type { LogState, LogStore, LogStoreHandlers } from '@lockstep/storage';
 import { loadImage } from './image-load.ts';
 import { type ImagePosition, ImageWriter } from './image-writer.ts';
+import { gapIn } from './log-repair.ts';
 import type { ReplicaOptions, Settings } from './options.ts';
 
 /** What this member may do while parts of its disk are not to be trusted (design §11). */
@@ -86,12 +88,6 @@ class Recovery {
       }
       this.#log = log;
       this.#state = state;
-      const { damage, configuration } = state;
-      if (state.health === 'damaged' && configuration.voters.length <= 1) {
-        const { file = '?', offset = 0, reason = '?' } = damage ?? {};
-        this.#fail(new LockstepError('LOG_DAMAGED', file, offset, reason));
-        return;
-      }
       this.#openImage();
     });
   }
@@ -209,6 +205,7 @@ class Recovery {
     installed?: SnapshotMeta,
   ): void {
     const log = this.#log;
+    if (this.#isLost((installed ?? position).index)) return;
     log.setApplied(position.index, position.configuration);
     const damaged = this.#state.health === 'damaged';
     if (damaged) this.#options.log?.(`the log is damaged: ${this.#state.damage?.reason ?? '?'}`);
@@ -216,6 +213,19 @@ class Recovery {
     const logState = this.#state;
     const parts = { log, logState, machine, writer, position, trust, imageLost, installed };
     this.#done(undefined, parts);
+  }
+
+  /** Damage that neither the image nor anybody else can make good. */
+  #isLost(imageIndex: Index): boolean {
+    const { health, configuration, salvage, damage } = this.#state;
+    if (health !== 'damaged' || configuration.voters.length > 1) return false;
+    const isWhole =
+      salvage?.isComplete === true &&
+      gapIn(salvage, Math.max(salvage.from, imageIndex + 1)) === undefined;
+    if (isWhole) return false;
+    const { file = '?', offset = 0, reason = '?' } = damage ?? {};
+    this.#fail(new LockstepError('LOG_DAMAGED', file, offset, reason));
+    return true;
   }
 
   #writer(store: ImageStore): ImageWriter {

@@ -35,6 +35,7 @@ export function statusOf(loop: Loop): ReplicaStatus {
 function healthOf(loop: Loop): string {
   const { trust, imageLost } = loop;
   if (loop.stopped) return 'stopped';
+  if (loop.repair.pending) return `log is being repaired: ${loop.repair.missing}`;
   if (!trust.mayVote) return 'damaged log';
   if (imageLost) return 'image is being replaced';
   if (loop.log.outOfSpace) return 'out of space';

@@ -1,5 +1,5 @@
 import type { Done, FileError, Index, MemberId } from '@lockstep/model';
-import type { AppendTask, Configuration, HardState, LogReader } from '@lockstep/raft';
+import type { AppendTask, Configuration, Entry, HardState, LogReader } from '@lockstep/raft';
 
 /** Who owns the log; every segment carries it, a log of another member or cluster is refused. */
 export interface LogIdentity {
@@ -25,6 +25,21 @@ export interface LogState {
   readonly health: 'clean' | 'torn' | 'damaged';
   /** File and offset of the damage, for the message. */
   readonly damage?: { readonly file: string; readonly offset: number; readonly reason: string };
+  /** Good entries behind the damage, if there are any. The first append gives them up. */
+  readonly salvage?: Salvage;
+}
+
+/**
+ * What good records behind damage still hold. Entries below `from` are in the log as it was
+ * written; of `from` … `last` those are known that `entries` has, the others are lost here.
+ */
+export interface Salvage {
+  readonly from: Index;
+  readonly last: Index;
+  /** Each was in the log when it ended at `last`. */
+  readonly entries: ReadonlyMap<Index, Entry>;
+  /** Nothing else can be lost: with the missing entries the log is exactly what it was. */
+  readonly isComplete: boolean;
 }
 
 /**

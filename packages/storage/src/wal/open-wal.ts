@@ -74,7 +74,7 @@ function parentOf(directory: string): string {
 }
 
 function stateOf(recovered: Recovered): LogState {
-  const { view, health, damage } = recovered;
+  const { view, health, damage, salvage } = recovered;
   return {
     hardState: view.hardState,
     snapshotIndex: view.base.index,
@@ -84,6 +84,7 @@ function stateOf(recovered: Recovered): LogState {
     lastIndex: view.lastIndex,
     health,
     ...(damage === undefined ? {} : { damage }),
+    ...(salvage === undefined ? {} : { salvage }),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   RECORD_TRAILER_BYTES,
   recordLength,
   removeMarks,
+  SECTOR_BYTES,
 } from './sector-marks.ts';
 
 const LENGTH_CHECK_KEY = 0x4c4f434b;
@@ -45,6 +46,13 @@ export interface RecordPlace {
   readonly offset: number;
   /** Checksum of the record before it (of the header block for the first). */
   readonly previousCrc: number;
+}
+
+/** No fewer bytes than the record takes, wherever it stands. */
+export function recordBytesMax(record: LogRecord): number {
+  let bytes = RECORD_BYTES_MIN + encodePrelude(record).length;
+  for (const entry of record.entries) bytes += 21 + entry.data.length;
+  return recordLength(SECTOR_BYTES - RECORD_HEAD_BYTES - 8, bytes);
 }
 
 /**

@@ -1,12 +1,14 @@
 import type { FileError, FileSystem } from '@lockstep/model';
 import { InvariantError, LockstepError, UnknownFormatError } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
-import type { LogIdentity } from '../contract.ts';
+import type { LogIdentity, Salvage } from '../contract.ts';
 import { EMPTY_HARD_STATE } from '../memory-log-store.ts';
 import { readFile } from '../steps.ts';
 import { ANCHOR_BYTES, type AnchorPoint, decodeAnchor } from './anchor.ts';
 import { LogView } from './log-view.ts';
 import { Replay } from './replay.ts';
+import { SalvageSurvey } from './salvage-survey.ts';
+import { partsOf, type SalvagePart, walkSalvage } from './salvage-walk.ts';
 import { liveChain, type SegmentFile } from './segment-chain.ts';
 import {
   type ChainEnd,
@@ -33,6 +35,8 @@ export interface Recovered {
   readonly view: LogView;
   readonly health: 'clean' | 'torn' | 'damaged';
   readonly damage: Damage | undefined;
+  /** Good entries behind damage found now. */
+  readonly salvage: Salvage | undefined;
   /** The damage was found now and no segment behind it exists yet. */
   readonly isFreshDamage: boolean;
   readonly nextSequence: number;
@@ -73,6 +77,9 @@ class Recovery {
   #end: ChainEnd = { segment: 0, offset: 0, crc: 0 };
   #nextSequence = 1;
   #isTorn = false;
+  /** What is to be read behind the damage; undefined when links are missing too. */
+  #behind: readonly SalvagePart[] | undefined = [];
+  #salvage: Salvage | undefined;
 
   constructor(input: RecoveryInput, done: RecoveryDone) {
     this.#input = input;
@@ -171,13 +178,16 @@ class Recovery {
       const problem = at === 0 ? undefined : this.#enter(file);
       if (problem !== undefined) {
         this.#found(file.name, 0, problem);
+        this.#behind = undefined;
         return this.#endOfChain(chain);
       }
       const result = this.#scanFile(file, bytes, chain[at + 1]?.header.previous);
       this.#took(file, bytes, result);
       if (result.verdict === 'damaged') {
         this.#found(file.name, result.offset, result.reason);
-        this.#adoptTerm(result.later?.hardState);
+        const parts = partsOf(chain, this.#input.directory).slice(at);
+        const rest = { ...parts[0]!, start: result.later, file: undefined };
+        if (this.#behind !== undefined) this.#behind = [rest, ...parts.slice(1), ...this.#behind];
         return this.#endOfChain(chain);
       }
       this.#scan(chain, at + 1);
@@ -198,8 +208,11 @@ class Recovery {
     return scanSegment({
       bytes,
       segment: file.segment,
-      headerCrc: file.headerCrc,
-      firstSequence: file.header.firstSequence,
+      start: {
+        offset: HEADER_BYTES,
+        crc: file.headerCrc,
+        sequence: file.header.firstSequence,
+      },
       end,
       accept: (record, position) => this.#replay!.accept(record, position),
     });
@@ -232,9 +245,12 @@ class Recovery {
       this.#finish();
       return;
     }
-    this.#found(segmentName(first.header.previous.segment), 0, 'segment is missing');
+    const missing = first.header.previous;
+    this.#found(segmentName(missing.segment), 0, 'segment is missing');
     const lower = first.segment - 1;
-    if (liveChain(this.#files, lower).length > 0) {
+    const below = liveChain(this.#files, lower);
+    this.#keepBehind(chain, below.at(-1)?.segment ?? 0);
+    if (below.length > 0) {
       this.#walk(lower);
       return;
     }
@@ -249,7 +265,62 @@ class Recovery {
     this.#finish();
   }
 
+  /** The chain stands behind a missing segment, whose file may still hold good records. */
+  #keepBehind(chain: readonly SegmentFile[], below: number): void {
+    const { previous } = chain[0]!.header;
+    // Links above are missing as well, or segments in between were given up: nobody can say which.
+    const isPlain = this.#behind?.length === 0 && below < previous.segment;
+    if (!isPlain) {
+      this.#behind = undefined;
+      return;
+    }
+    const name = segmentName(previous.segment);
+    const { segment } = previous;
+    const path = this.#path(name);
+    const headless: SalvagePart = {
+      segment,
+      path,
+      start: 'unknown',
+      end: previous,
+      file: undefined,
+    };
+    const parts = partsOf(chain, this.#input.directory);
+    this.#behind = this.#names.includes(name) ? [headless, ...parts] : parts;
+  }
+
+  /** Reads what is still good behind the damage, then reports. */
   #finish(): void {
+    const view = this.#replay?.view;
+    if (view === undefined || this.#behind === undefined || this.#behind.length === 0) {
+      this.#report();
+      return;
+    }
+    const sequence = this.#last === undefined ? 0 : this.#nextSequence - 1;
+    const survey = new SalvageSurvey(view, sequence);
+    walkSalvage(this.#input.fileSystem, this.#behind, survey, (error, isEndGood) => {
+      if (error !== undefined) return this.#fail(error);
+      this.#salvage = survey.finish(isEndGood, this.#anchor?.point.sequence ?? 0);
+      this.#nextSequence = Math.max(this.#nextSequence, survey.sequence + 1);
+      this.#adoptHardState(survey);
+      this.#report();
+    });
+  }
+
+  /** A vote given in a record behind the damage must not be given again. */
+  #adoptHardState({ hardState }: SalvageSurvey): void {
+    const view = this.#replay!.view;
+    if (hardState === undefined) return;
+    if (this.#salvage === undefined) {
+      this.#adoptTerm(hardState);
+      return;
+    }
+    view.hardState = { ...hardState, commit: view.hardState.commit };
+    let { term } = hardState;
+    for (const entry of this.#salvage?.entries.values() ?? []) term = Math.max(term, entry.term);
+    if (term > hardState.term) this.#adoptTerm({ term, vote: 0, commit: 0 });
+  }
+
+  #report(): void {
     this.#judgeBadHeaders();
     this.#judgeAnchor();
     const view = this.#replay?.view ?? this.#emptyView();
@@ -264,6 +335,7 @@ class Recovery {
       view,
       health: damage !== undefined ? 'damaged' : this.#isTorn ? 'torn' : 'clean',
       damage,
+      salvage: this.#salvage,
       isFreshDamage: this.#damage !== undefined,
       nextSequence: Math.max(this.#nextSequence, anchored + 1),
       end: this.#end,

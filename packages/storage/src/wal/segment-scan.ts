@@ -9,7 +9,7 @@ import {
 } from './record-format.ts';
 import type { RecordLocation } from './record-index.ts';
 import { isUnsynced, RECORD_HEAD_BYTES, recordStart, SECTOR_BYTES } from './sector-marks.ts';
-import { type ChainEnd, HEADER_BYTES } from './segment-header.ts';
+import type { ChainEnd } from './segment-header.ts';
 
 export type RecordPosition = Omit<RecordLocation, 'first' | 'last'>;
 
@@ -17,13 +17,19 @@ export interface ScanInput {
   /** The whole file; not changed. */
   readonly bytes: Uint8Array;
   readonly segment: number;
-  readonly headerCrc: number;
-  /** Sequence number that the first record must have. */
-  readonly firstSequence: number;
+  /** Where to begin: behind the header, or at a good record behind damage. */
+  readonly start: ScanStart;
   /** Where the chain must end, known for every segment but the last. */
   readonly end: ChainEnd | undefined;
   /** Takes each good record; an InvariantError says that it does not fit the log. */
   readonly accept: (record: LogRecord, position: RecordPosition) => void;
+}
+
+export interface ScanStart {
+  readonly offset: number;
+  /** Checksum that the first record must continue, and the number it must have. */
+  readonly crc: number;
+  readonly sequence: number;
 }
 
 export interface ScanResult {
@@ -34,8 +40,8 @@ export interface ScanResult {
   /** Design §11: `torn` was never promised; `damaged` may have been. */
   readonly verdict: 'clean' | 'torn' | 'damaged';
   readonly reason: string;
-  /** A good record behind the damage, for its hard state. */
-  readonly later: LogRecord | undefined;
+  /** Where a good record stands behind the damage. */
+  readonly later: ScanStart | undefined;
 }
 
 /** Walks the record chain of one segment and judges where it ends. */
@@ -46,14 +52,15 @@ export function scanSegment(input: ScanInput): ScanResult {
 
 class SegmentScan {
   readonly #input: ScanInput;
-  #offset = HEADER_BYTES;
+  #offset: number;
   #crc: number;
   #sequence: number;
 
   constructor(input: ScanInput) {
     this.#input = input;
-    this.#crc = input.headerCrc;
-    this.#sequence = input.firstSequence;
+    this.#offset = input.start.offset;
+    this.#crc = input.start.crc;
+    this.#sequence = input.start.sequence;
   }
 
   run(): ScanResult {
@@ -68,7 +75,9 @@ class SegmentScan {
       const record = bytes.subarray(start, start + length);
       if (!isIntact(record, this.#input.segment)) return this.#judgeRecord(start, record);
       const problem = this.#take(start, record);
-      if (problem !== undefined) return this.#stop('damaged', problem);
+      if (problem !== undefined) {
+        return this.#stop('damaged', problem, this.#findLater(start + length));
+      }
     }
   }
 
@@ -103,9 +112,11 @@ class SegmentScan {
   /** No usable head: the end of the log, a record whose first sector is missing, or damage. */
   #judgeHead(start: number): ScanResult {
     const { bytes, end } = this.#input;
-    if (end !== undefined) return this.#stop('damaged', 'record is missing or its head is bad');
-    if (isZero(bytes, start, bytes.length)) return this.#stop('clean', '');
+    if (end === undefined && isZero(bytes, start, bytes.length)) return this.#stop('clean', '');
     const later = this.#findLater(start + 8);
+    if (end !== undefined) {
+      return this.#stop('damaged', 'record is missing or its head is bad', later);
+    }
     if (later !== undefined) return this.#stop('damaged', 'record is missing', later);
     if (isZero(bytes, start, start + RECORD_HEAD_BYTES)) {
       return this.#stop('torn', 'first sector of the last record is missing');
@@ -124,24 +135,11 @@ class SegmentScan {
     return this.#stop('damaged', 'record fails its checksum', later);
   }
 
-  /** A good record that was written after the bad one had been synced. */
-  #findLater(from: number): LogRecord | undefined {
-    const { bytes, segment } = this.#input;
-    for (let at = recordStart(from); at + RECORD_BYTES_MIN <= bytes.length; at = recordStart(at)) {
-      const length = peekLength(bytes, at);
-      if (length > 0 && at + length <= bytes.length) {
-        const record = bytes.subarray(at, at + length);
-        if (isIntact(record, segment)) {
-          const decoded = decodeOrNothing(copyBytes(record), at);
-          if (decoded !== undefined && decoded.syncedSequence >= this.#sequence) return decoded;
-        }
-      }
-      at += 8;
-    }
-    return undefined;
+  #findLater(from: number): ScanStart | undefined {
+    return findLater(this.#input, from, this.#sequence);
   }
 
-  #stop(verdict: ScanResult['verdict'], reason: string, later?: LogRecord): ScanResult {
+  #stop(verdict: ScanResult['verdict'], reason: string, later?: ScanStart): ScanResult {
     return {
       offset: this.#offset,
       crc: this.#crc,
@@ -151,6 +149,27 @@ class SegmentScan {
       later,
     };
   }
+}
+
+/** A good record at or behind `from` that was written after record `sequence` had been synced. */
+export function findLater(
+  input: Pick<ScanInput, 'bytes' | 'segment' | 'end'>,
+  from: number,
+  sequence: number,
+): ScanStart | undefined {
+  const { bytes, segment, end } = input;
+  // What stands behind the end of a segment was given up after earlier damage.
+  const limit = Math.min(end?.offset ?? bytes.length, bytes.length);
+  for (let at = recordStart(from); at + RECORD_BYTES_MIN <= limit; at = recordStart(at + 8)) {
+    const length = peekLength(bytes, at);
+    if (length === 0 || at + length > limit) continue;
+    const record = bytes.subarray(at, at + length);
+    if (!isIntact(record, segment)) continue;
+    const decoded = decodeOrNothing(copyBytes(record), at);
+    if (decoded === undefined || decoded.syncedSequence < sequence) continue;
+    return { offset: at, crc: peekChain(record).previousCrc, sequence: decoded.sequence };
+  }
+  return undefined;
 }
 
 function decodeOrNothing(bytes: Uint8Array, offset: number): LogRecord | undefined {

@@ -31,6 +31,8 @@ export class SegmentWriter {
   readonly #encoder = new RecordEncoder();
   #open: OpenSegment | undefined;
   #encoded: { bytes: Uint8Array; crc: number } | undefined;
+  /** Number of the open segment while its file is still called a spare. */
+  #unnamed: number | undefined;
 
   constructor(files: SegmentFiles, open: OpenSegment | undefined) {
     this.#files = files;
@@ -61,12 +63,18 @@ export class SegmentWriter {
     const offset = recordStart(open.offset);
     const { length } = bytes;
     const place = { segment: open.segment, offset, length, previousCrc: open.crc };
-    this.#files.fileSystem.writeDurably(open.file, [bytes], offset, (error) => {
+    const written = (error: FileError | undefined): void => {
       if (error === undefined) {
         open.offset = offset + length;
         open.crc = crc;
       }
       done(error, place);
+    };
+    this.#files.fileSystem.writeDurably(open.file, [bytes], offset, (error) => {
+      const segment = this.#unnamed;
+      this.#unnamed = undefined;
+      if (error !== undefined || segment === undefined) written(error);
+      else this.#files.publish(SPARE_NAME, segment, written);
     });
   }
 
@@ -75,24 +83,38 @@ export class SegmentWriter {
    * by name is always whole.
    */
   begin(spare: Spare, header: SegmentHeader, done: Done): void {
-    const { bytes, crc } = encodeHeader(header);
-    const { fileSystem } = this.#files;
     const former = this.#open;
+    const { fileSystem } = this.#files;
     runSteps(
       [
-        (next) => fileSystem.write(spare.file, [bytes], 0, next),
-        (next) => fileSystem.sync(spare.file, next),
+        (next) => this.#writeHeader(spare, header, next),
         (next) => this.#files.publish(SPARE_NAME, header.segment, next),
         (next) => (former === undefined ? next(undefined) : fileSystem.close(former.file, next)),
       ],
-      (error) => {
-        if (error === undefined) {
-          const { file, sizeBytes } = spare;
-          this.#open = { segment: header.segment, file, sizeBytes, offset: HEADER_BYTES, crc };
-        }
-        done(error);
-      },
+      done,
     );
+  }
+
+  /**
+   * Begins a segment behind damage. It gets its name only when its first record is durable: until
+   * then the next start finds the log, and what is good behind the damage, as this one did.
+   */
+  beginUnnamed(spare: Spare, header: SegmentHeader, done: Done): void {
+    this.#unnamed = header.segment;
+    this.#writeHeader(spare, header, done);
+  }
+
+  #writeHeader(spare: Spare, header: SegmentHeader, done: Done): void {
+    const { bytes, crc } = encodeHeader(header);
+    const { file, sizeBytes } = spare;
+    const { fileSystem } = this.#files;
+    const write = (next: Done) => fileSystem.write(file, [bytes], 0, next);
+    runSteps([write, (next) => fileSystem.sync(file, next)], (error) => {
+      if (error === undefined) {
+        this.#open = { segment: header.segment, file, sizeBytes, offset: HEADER_BYTES, crc };
+      }
+      done(error);
+    });
   }
 
   close(done: Done): void {

@@ -8,6 +8,7 @@ import { AppendQueue, needsSync, type WaitingTask } from './append-queue.ts';
 import type { ChangePlace, LogView } from './log-view.ts';
 import { OldEntries } from './old-entries.ts';
 import type { LogRecord } from './record-format.ts';
+import { recordBytesMax } from './record-format.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import type { ChainEnd, Damage } from './segment-header.ts';
 import { HEADER_BYTES, segmentName } from './segment-header.ts';
@@ -62,6 +63,7 @@ export class Wal implements LogStore {
   #nextSequence: number;
   #isBusy = false;
   #isRemoving = false;
+  #isSpareDue = false;
   #heldHardState: HardState | undefined;
   #baseToWrite: LogBase | undefined;
   #durableBase: LogBase;
@@ -146,7 +148,8 @@ export class Wal implements LogStore {
   repaired(): void {
     if (this.#damage === undefined) return;
     this.#isRepaired = true;
-    this.#pump();
+    // Behind damage found now, the mark goes with the entries that repair it, or not at all.
+    if (this.#restartBehind === undefined) this.#pump();
   }
 
   /** Starts the next record, if none is in flight and something waits that needs one. */
@@ -175,7 +178,8 @@ export class Wal implements LogStore {
     const record: LogRecord = {
       sequence: this.#nextSequence,
       syncedSequence: this.#nextSequence - 1,
-      hardState: change.hardState ?? this.#heldHardState,
+      // In every record: whatever is lost before it, this much is known of votes given.
+      hardState: change.hardState ?? this.#heldHardState ?? this.#view.hardState,
       snapshot: change.snapshot,
       base,
       isRepaired: this.#isRepaired,
@@ -195,8 +199,7 @@ export class Wal implements LogStore {
   /** Makes room: the record goes whole into one segment. */
   #place(record: LogRecord, ready: () => void): void {
     if (this.#restartBehind !== undefined) {
-      const { end, segment } = this.#restartBehind;
-      this.#restart(end, segment, () => this.#place(record, ready));
+      this.#restart(record, ready);
       return;
     }
     const bytes = this.#writer.prepare(record);
@@ -204,25 +207,21 @@ export class Wal implements LogStore {
       ready();
       return;
     }
-    this.#beginSegment(bytes, this.#writer.end, this.#writer.end.segment + 1, () => {
-      const rest = this.#writer.prepare(record);
-      invariant(rest === 0, `record of ${rest} bytes does not fit its own segment`);
-      ready();
-    });
+    this.#beginSegment(record, bytes, ready);
   }
 
   /** The first write after damage: a new segment behind the good part, which stays as it is. */
-  #restart(end: ChainEnd, segment: number, ready: () => void): void {
+  #restart(record: LogRecord, ready: () => void): void {
     this.#makeAnchor((error) => {
       if (error !== undefined) return this.#fail(error);
-      this.#beginSegment(0, end, segment, () => {
-        this.#restartBehind = undefined;
-        ready();
-      });
+      this.#beginSegment(record, recordBytesMax(record), ready);
     });
   }
 
-  #beginSegment(recordBytes: number, previous: ChainEnd, segment: number, ready: () => void): void {
+  #beginSegment(record: LogRecord, recordBytes: number, ready: () => void): void {
+    const behind = this.#restartBehind;
+    const previous = behind?.end ?? this.#writer.end;
+    const segment = behind?.segment ?? previous.segment + 1;
     this.#spare.take(segmentBytesFor(recordBytes), (spare) => {
       const header = {
         identity: this.#identity,
@@ -235,14 +234,21 @@ export class Wal implements LogStore {
         base: this.#durableBase,
         damage: this.#damage,
       };
-      this.#writer.begin(spare, header, (error) => {
-        if (error !== undefined) return this.#fail(error);
+      const begun = (error: FileError | undefined): void => {
+        if (error !== undefined) this.#fail(error);
         if (this.#latched !== undefined) return;
         this.#segments.push({ segment, endOffset: HEADER_BYTES });
         this.#anchoredMs = Number.NEGATIVE_INFINITY;
-        this.#spare.prepare();
+        this.#restartBehind = undefined;
+        // Its file is called a spare until its first record is durable: no other one before.
+        this.#isSpareDue = behind !== undefined;
+        if (!this.#isSpareDue) this.#spare.prepare();
+        const rest = this.#writer.prepare(record);
+        invariant(rest === 0, `record of ${rest} bytes does not fit its own segment`);
         ready();
-      });
+      };
+      if (behind === undefined) this.#writer.begin(spare, header, begun);
+      else this.#writer.beginUnnamed(spare, header, begun);
     });
   }
 
@@ -258,6 +264,8 @@ export class Wal implements LogStore {
       this.#baseToWrite = undefined;
     }
     if (record.isRepaired) this.#damage = undefined;
+    if (this.#isSpareDue) this.#spare.prepare();
+    this.#isSpareDue = false;
     if (record.base !== undefined || record.snapshot !== undefined) this.#removeSegments();
     this.#writeAnchor(record.sequence);
     this.#isBusy = false;
