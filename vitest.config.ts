@@ -26,6 +26,7 @@ export default defineConfig({
           include: [
             'packages/*/test/**/*.test.ts',
             'tools/checker/test/**/*.test.ts',
+            'tools/mutants/test/**/*.test.ts',
             'tools/tidy/test/**/*.test.ts',
           ],
           exclude: ['**/dist/**', '**/node_modules/**'],

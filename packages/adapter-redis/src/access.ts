@@ -1,10 +1,11 @@
 import { type ByteString, invariant, NO_LEASE } from '@lockstep/model';
 import { mayTake, type PutOptions, type Transaction } from '@lockstep/state-machine';
+import { dropElements } from './collections.ts';
 import type { Execution } from './command.ts';
 import { CommandError, WRONG_TYPE } from './errors.ts';
 import type { Expiry } from './expiry.ts';
 import { keyspaceOf, type RedisRecord } from './keyspaces.ts';
-import { type RedisValue, stringValue } from './value.ts';
+import { type RedisValue, type SetValue, stringValue, valueCodec } from './value.ts';
 
 /** The transaction of a command that writes; the door never runs those behind a barrier. */
 export function writing(execution: Execution): Transaction {
@@ -45,6 +46,7 @@ export function replaceText(
     expiry?.absolute === undefined
       ? stringValue(text)
       : { ...stringValue(text), absolute: expiry.absolute };
+  dropFormer(execution, key);
   const options: PutOptions = { deadline: expiry?.deadline ?? 0, lease: NO_LEASE };
   return writing(execution).put(keyspaceOf(execution.db), key, value, options);
 }
@@ -53,7 +55,7 @@ export function replaceText(
 export function updateText(execution: Execution, key: ByteString, text: ByteString): RedisRecord {
   execution.spendBytes(text.length);
   const value = execution.get(key)?.value;
-  const next: RedisValue = value === undefined ? stringValue(text) : { ...value, text };
+  const next: RedisValue = value?.kind === 'string' ? { ...value, text } : stringValue(text);
   return writing(execution).put(keyspaceOf(execution.db), key, next);
 }
 
@@ -64,7 +66,7 @@ export function setExpiry(
   record: RedisRecord,
   expiry: Expiry | undefined,
 ): void {
-  execution.spendBytes(record.value.text.length);
+  execution.spendBytes(valueCodec.sizeBytes(record.value));
   const { absolute: _, ...rest } = record.value;
   const value: RedisValue =
     expiry?.absolute === undefined ? rest : { ...rest, absolute: expiry.absolute };
@@ -74,7 +76,21 @@ export function setExpiry(
 
 /** Deletes with its notification; false when there was nothing. */
 export function deleteKey(execution: Execution, key: ByteString): boolean {
+  dropFormer(execution, key);
   const gone = writing(execution).delete(keyspaceOf(execution.db), key) !== undefined;
   if (gone) execution.notify('g', 'del', key);
   return gone;
+}
+
+/** What stands at `key` is about to be deleted or replaced by something else. */
+export function dropFormer(execution: Execution, key: ByteString, db = execution.db): void {
+  const former = execution.reader.get(keyspaceOf(db), key);
+  if (former !== undefined) dropElements(writing(execution), db, former.value);
+}
+
+/** The set at `key`, undefined when there is none; throws WRONGTYPE for other kinds. */
+export function getSet(execution: Execution, key: ByteString): SetValue | undefined {
+  const value = execution.get(key)?.value;
+  if (value !== undefined && value.kind !== 'set') throw new CommandError(WRONG_TYPE);
+  return value;
 }

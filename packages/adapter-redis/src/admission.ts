@@ -38,21 +38,23 @@ export function admit(
 ): CommandSpec | ErrorReply | 'close' {
   const name = request.argument(0);
   const known = simple.get(name);
-  if (known !== undefined && arityFits(known, request.count))
+  const level = session.door.replica.state.featureLevel;
+  if (known !== undefined && arityFits(known, request.count) && (known.level ?? 0) <= level) {
     return refusal(session, known) ?? known;
+  }
   // A browser tricked into talking to us sends these first (`reference/redis.md` §1.1).
   if (/^(post|host:)$/i.test(name)) return 'close';
-  const resolved = resolveWords(request.argv());
+  const resolved = resolveWords(request.argv(), level);
   if (isErrorReply(resolved)) return resolved;
   return refusal(session, resolved) ?? resolved;
 }
 
 /** Checks what a wrapper (GUARD) has inside as well. */
-function resolveWords(argv: readonly ByteString[]): CommandSpec | ErrorReply {
-  const spec = resolveCommand(argv);
+function resolveWords(argv: readonly ByteString[], level: number): CommandSpec | ErrorReply {
+  const spec = resolveCommand(argv, level);
   if (isErrorReply(spec) || spec.wraps === undefined) return spec;
   const inner = argv.slice(spec.wraps(argv));
-  const wrapped = inner.length > 0 ? resolveCommand(inner) : spec;
+  const wrapped = inner.length > 0 ? resolveCommand(inner, level) : spec;
   return isErrorReply(wrapped) ? wrapped : spec;
 }
 

@@ -11,6 +11,7 @@ import { pubsubCommands } from './commands/pubsub.ts';
 import { scriptCommands } from './commands/script.ts';
 import { serverCommands } from './commands/server.ts';
 import { setCommands } from './commands/set.ts';
+import { setTypeCommands } from './commands/set-type.ts';
 import { stringCommands } from './commands/string.ts';
 import { transactionCommands } from './commands/transaction.ts';
 import { unknownCommand, unknownSubcommand, wrongArity } from './errors.ts';
@@ -22,6 +23,7 @@ const groups: readonly (readonly CommandSpec[])[] = [
   serverCommands,
   stringCommands,
   setCommands,
+  setTypeCommands,
   keyCommands,
   expireCommands,
   transactionCommands,
@@ -41,9 +43,16 @@ function buildTable(): ReadonlyMap<string, CommandSpec> {
   return table;
 }
 
-/** The command that the words name, or the error that Redis gives for them. */
-export function resolveCommand(argv: readonly ByteString[]): CommandSpec | ErrorReply {
-  return resolveIn(commandTable, argv);
+/**
+ * The command that the words name, or the error that Redis gives for them. A command that some
+ * member of the cluster may not know yet is unknown to all.
+ */
+export function resolveCommand(
+  argv: readonly ByteString[],
+  featureLevel: number,
+): CommandSpec | ErrorReply {
+  const spec = resolveIn(commandTable, argv);
+  return 'level' in spec && spec.level > featureLevel ? unknownCommand(argv) : spec;
 }
 
 function resolveIn(

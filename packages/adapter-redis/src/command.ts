@@ -55,6 +55,8 @@ export interface CommandSpec {
   readonly identified?: boolean;
   /** Keys when no positions can tell them (EVAL). */
   readonly keysOf?: (argv: readonly ByteString[]) => readonly ByteString[] | undefined;
+  /** Feature level from which the log may carry it (design §2); left out: always. */
+  readonly level?: number;
   readonly subcommands?: ReadonlyMap<string, CommandSpec>;
   /** The command inside a wrapper (GUARD): where its name stands. */
   readonly wraps?: (argv: readonly ByteString[]) => number;

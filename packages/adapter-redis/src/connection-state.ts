@@ -127,7 +127,11 @@ export abstract class ConnectionState {
   protected remember(spec: CommandSpec, argv: readonly ByteString[]): void {
     // What a script reads it has declared.
     if (this.closed || (!hasFlag(spec, 'readonly') && spec.keysOf === undefined)) return;
-    this.door.tracking.remember(this, keysOf(spec, argv, resolveCommand) ?? []);
+    const level = this.door.replica.state.featureLevel;
+    this.door.tracking.remember(
+      this,
+      keysOf(spec, argv, (words) => resolveCommand(words, level)) ?? [],
+    );
   }
 
   // ---- the lease of SESSION locks ---------------------------------------------------------

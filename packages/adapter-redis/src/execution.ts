@@ -73,7 +73,7 @@ export class CommandExecution implements Execution {
   }
 
   resolve(argv: readonly ByteString[]): CommandSpec | ErrorReply {
-    return resolveCommand(argv);
+    return resolveCommand(argv, this.reader.featureLevel);
   }
 
   perform(spec: CommandSpec, argv: readonly ByteString[]): Reply {

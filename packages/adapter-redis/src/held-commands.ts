@@ -2,7 +2,7 @@ import type { ByteString } from '@lockstep/model';
 import type { CommandSpec } from './command.ts';
 import type { DoorSession, HeldCommand } from './door-session.ts';
 import { CommandError } from './errors.ts';
-import { DATABASES } from './keyspaces.ts';
+import { DATABASES } from './keyspace-numbers.ts';
 import type { QueuedCommand } from './procedures.ts';
 import { isError, type Reply } from './reply.ts';
 

@@ -5,6 +5,8 @@ import type {
   LiveRecord,
   Transaction,
 } from '@lockstep/state-machine';
+import { dropElements } from './collections.ts';
+import { DATABASES, FIRST_TABLE, SCRIPTS_TABLE } from './keyspace-numbers.ts';
 import { notifyKeyspace } from './notification.ts';
 import { ScanIndex } from './scan.ts';
 import { type KeptScript, ScriptIndex } from './script-index.ts';
@@ -12,12 +14,6 @@ import { type RedisValue, stringValue, valueCodec } from './value.ts';
 
 export type RedisKeyspace = KeyspaceDefinition<RedisValue>;
 export type RedisRecord = LiveRecord<RedisValue>;
-
-/** As many databases as Redis has by default. */
-export const DATABASES = 16;
-
-const FIRST_TABLE = 0x0400;
-const SCRIPTS_TABLE = FIRST_TABLE + DATABASES;
 
 function redisKeyspace(db: number): RedisKeyspace {
   const keyspace: RedisKeyspace = {
@@ -27,12 +23,16 @@ function redisKeyspace(db: number): RedisKeyspace {
     ordered: false,
     codec: valueCodec,
     // The owner of a lock is its value: setting the same one again is not a new grant.
-    changesOwner: (before, after) => before.kind !== after.kind || before.text !== after.text,
+    changesOwner: (before, after) =>
+      before.kind === 'string' && after.kind === 'string'
+        ? before.text !== after.text
+        : before.kind !== after.kind,
     lock: {
       ownerOf: (value) => (value.kind === 'string' ? value.text : undefined),
       valueOf: (owner) => stringValue(owner),
     },
-    expired(tx: Transaction, key: ByteString): void {
+    expired(tx: Transaction, key: ByteString, { value }: RedisRecord): void {
+      dropElements(tx, db, value);
       tx.delete(keyspace, key);
       notifyKeyspace(tx, db, 'x', 'expired', key);
     },

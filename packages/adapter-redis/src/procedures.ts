@@ -8,6 +8,7 @@ import {
 } from '@lockstep/model';
 import type { Extension, Procedure, Transaction } from '@lockstep/state-machine';
 import type { Request } from './codec.ts';
+import { collectionKeyspace, elementKeyspaces, freeDropped } from './collections.ts';
 import type { ClientIdentity } from './command.ts';
 import { CommandExecution, runCommand } from './execution.ts';
 import {
@@ -124,7 +125,8 @@ function decodeCommand(reader: BinaryReader): CommandArguments {
 
 function runOne(tx: Transaction, { db, client, argv }: CommandArguments): Reply {
   const { time, wall } = tx;
-  return runCommand(new CommandExecution({ reader: tx, tx, time, wall, db, client }), argv);
+  const options = { reader: tx, tx, time, wall, db, client };
+  return runCommand(new CommandExecution(options), argv);
 }
 
 const command: Procedure<CommandArguments, Reply> = {
@@ -133,7 +135,11 @@ const command: Procedure<CommandArguments, Reply> = {
   name: 'redis.command',
   readOnly: false,
   decode: decodeCommand,
-  run: runOne,
+  run(tx, args) {
+    const reply = runOne(tx, args);
+    freeDropped(tx);
+    return reply;
+  },
 };
 
 /** A read behind a write of its own connection: evaluated at its place (design §7). */
@@ -171,9 +177,11 @@ const transaction: Procedure<TransactionArguments, Reply> = {
     const { time, wall } = tx;
     const allowance = { ...DEFAULT_BUDGET };
     const options = { reader: tx, tx, time, wall, client, nested: true, allowance };
-    return commands.map(({ db, argv }) =>
+    const replies = commands.map(({ db, argv }) =>
       runCommand(new CommandExecution({ ...options, db }), argv),
     );
+    freeDropped(tx);
+    return replies;
   },
 };
 
@@ -193,7 +201,7 @@ const endConnection: Procedure<number, boolean> = {
 /** What the Redis door contributes to the state machine. */
 export const redisExtension: Extension = {
   name: 'redis',
-  keyspaces: [...redisKeyspaces, scriptKeyspace],
+  keyspaces: [...redisKeyspaces, scriptKeyspace, ...elementKeyspaces, collectionKeyspace],
   procedures: [command, read, transaction, endConnection],
   options: [notifyKeyspaceEvents, lockQueueMax, evaluatedScriptsMax, sessionLockTtl],
 };

@@ -49,6 +49,7 @@ export interface ScanPage {
  */
 export class ScanIndex implements KeyspaceIndex {
   #depth = 0;
+  #size = 0;
   #directory: Bucket[] = [{ depth: 0, keys: [] }];
 
   changed(key: ByteString, before: LiveRecord | undefined, after: LiveRecord | undefined): void {
@@ -56,8 +57,13 @@ export class ScanIndex implements KeyspaceIndex {
     else if (before !== undefined && after === undefined) this.#remove(key);
   }
 
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
   cleared(): void {
     this.#depth = 0;
+    this.#size = 0;
     this.#directory = [{ depth: 0, keys: [] }];
   }
 
@@ -98,6 +104,7 @@ export class ScanIndex implements KeyspaceIndex {
   }
 
   #add(key: ByteString): void {
+    this.#size++;
     const hash = scanHash(key);
     for (;;) {
       const bucket = this.#directory[this.#slot(hash)]!;
@@ -132,10 +139,21 @@ export class ScanIndex implements KeyspaceIndex {
   }
 
   #remove(key: ByteString): void {
+    this.#size--;
     const { keys } = this.#directory[this.#slot(scanHash(key))]!;
     const at = keys.indexOf(key);
     const last = keys.pop();
     if (at < keys.length && last !== undefined) keys[at] = last;
+  }
+}
+
+/** All keys in hash order, page by page. */
+export function* everyKey(index: ScanIndex | undefined): Generator<ByteString> {
+  for (let from = 0; index !== undefined; ) {
+    const { keys, next } = index.page(from, BUCKET_KEYS_MAX);
+    yield* keys;
+    if (next === 0) return;
+    from = next;
   }
 }
 

@@ -3,6 +3,7 @@ import {
   type Bootstrap,
   createStateMachine,
   encodeHello,
+  encodeRaiseFeatureLevel,
   FEATURE_LEVEL,
   type StateMachine,
 } from '@lockstep/state-machine';
@@ -51,6 +52,8 @@ export function openDoor(
   });
   const ports = { clock, scheduler: nodeScheduler };
   const replica = createLocalReplica({ stateMachine, image, hello, incarnation, ...ports });
+  replica.submit(encodeRaiseFeatureLevel(FEATURE_LEVEL));
+  replica.step();
   const given = { replica, clock, random: nodeRandom, address: '127.0.0.1:0' };
   return new Promise((resolve, reject) => {
     startRedisDoor({ ...given, ...options }, (error, door) => {

@@ -12,6 +12,10 @@ describe('a member reloaded from its image', () => {
     const client = await RawClient.open(door.port);
     for (let i = 0; i < 300; i++) await client.call('SET', `key-${i}`, `${i}`, 'PX', '100000');
     for (let i = 0; i < 300; i += 3) await client.call('DEL', `key-${i}`);
+    const members = Array.from({ length: 300 }, (_, i) => `member-${i}`);
+    await client.call('SADD', 'set', ...members);
+    await client.call('SREM', 'set', ...members.slice(0, 250).reverse());
+    await client.call('SADD', 'set', ...members.slice(100, 200));
     await client.call('SET', 'at', 'x', 'PXAT', '1900000000123');
     await client.call('SCRIPT', 'LOAD', 'return 1');
     await client.call('LOCK', 'ACQUIRE', 'lock', 'me', 'PX', '50000', 'META', 'note');
@@ -21,6 +25,8 @@ describe('a member reloaded from its image', () => {
       ['SELECT', '0'],
       ['SCAN', '0', 'COUNT', '50'],
       ['KEYS', '*'],
+      ['SMEMBERS', 'set'],
+      ['SSCAN', 'set', '0', 'COUNT', '20'],
       ['PEXPIRETIME', 'at'],
       ['LOCK', 'INFO', 'lock'],
       ['FENCE', 'lock'],

@@ -11,6 +11,7 @@ import {
   type Ready,
 } from '../src/index.ts';
 import { damagedLog } from './damaged-log.ts';
+import { describe, describeEntry, describeTask } from './scenario-words.ts';
 
 /** One member of a scenario: a core, its log, and the work it has handed out. */
 export interface ScenarioMember {
@@ -21,12 +22,28 @@ export interface ScenarioMember {
   tasks: AppendTask[];
   /** With `slow-disk` tasks wait for the command `persist`. */
   slowDisk: boolean;
-  applied: Entry[];
+  /** With `slow-apply` committed entries wait for the command `apply`. */
+  slowApply: boolean;
+  unapplied: Entry[];
   appliedIndex: number;
-  reads: number;
+  /** Newest round of an election in which this member asked for votes. */
+  campaign: number;
 }
 
 export type Settings = Partial<Omit<RaftConfig, 'id' | 'log'>>;
+
+/** What a cluster begins with, beside its configuration. */
+export interface Beginning {
+  /** Ids of members that run though they are in no configuration. */
+  readonly others?: readonly number[];
+  /** Only these run; what is sent to the rest is lost. Left out: all. */
+  readonly here?: readonly number[];
+  /** Terms of the entries in every log, and the hard state beside it. */
+  readonly log?: readonly number[];
+  readonly term?: number;
+  readonly vote?: number;
+  readonly commit?: number;
+}
 
 /** Members with fixed election timeouts (member n: electionTicks + n − 1) and one message queue. */
 export class ScenarioCluster {
@@ -35,16 +52,20 @@ export class ScenarioCluster {
   network: Message[] = [];
   /** Members whose messages get lost, both ways. */
   readonly cut = new Set<number>();
+  /** Links that carry nothing, by `linkOf`. */
+  readonly cutLinks = new Set<string>();
   /** Members whose log is not to be trusted. */
   readonly damaged = new Set<number>();
   /** Receives one line per visible event. */
   print: (line: string) => void = () => {};
 
-  constructor(configuration: Configuration, settings: Settings = {}) {
+  constructor(configuration: Configuration, settings: Settings = {}, beginning: Beginning = {}) {
     this.settings = settings;
     const { voters, votersOutgoing, learners } = configuration;
-    for (const id of new Set([...voters, ...votersOutgoing, ...learners])) {
-      const log = new MemoryLog(configuration);
+    const { others = [], here } = beginning;
+    const all = new Set([...voters, ...votersOutgoing, ...learners, ...others]);
+    for (const id of here ?? all) {
+      const log = beginningLog(configuration, beginning);
       this.members.set(id, {
         id,
         log,
@@ -52,9 +73,10 @@ export class ScenarioCluster {
         incarnation: 1,
         tasks: [],
         slowDisk: false,
-        applied: [],
+        slowApply: false,
+        unapplied: [],
         appliedIndex: 0,
-        reads: 0,
+        campaign: 0,
       });
     }
   }
@@ -100,6 +122,7 @@ export class ScenarioCluster {
   restart(id: number): void {
     const member = this.member(id);
     member.tasks = [];
+    member.unapplied = [];
     member.incarnation++;
     member.log.setApplied(member.appliedIndex, member.raft.status().configuration);
     member.raft = createRaft(this.#config(id, member.log, member.incarnation));
@@ -113,16 +136,29 @@ export class ScenarioCluster {
       this.#printReady(member, ready);
       for (const message of ready.messages) this.#post(message);
       if (ready.append !== undefined) member.tasks.push(ready.append);
-      for (const entry of ready.committed) {
-        member.applied.push(entry);
-        member.appliedIndex = entry.index;
-        if (entry.type === EntryType.Configuration) {
-          const configuration = JSON.parse(Buffer.from(entry.data).toString()) as Configuration;
-          member.raft.applyConfiguration({ configuration });
-        }
-        member.raft.appliedTo(entry.index);
-      }
+      member.unapplied.push(...ready.committed);
+      if (!member.slowApply) this.#apply(member, member.unapplied.length);
+      this.#printAnswers(member, ready);
       if (!member.slowDisk) while (member.tasks.length > 0) this.persist(id);
+    }
+  }
+
+  /** Applies the oldest entries that were handed out. */
+  apply(id: number, count: number): void {
+    this.#apply(this.member(id), count);
+    this.process(id);
+  }
+
+  #apply(member: ScenarioMember, count: number): void {
+    const { raft } = member;
+    for (const entry of member.unapplied.splice(0, count)) {
+      this.print(`${member.id}: applies ${describeEntry(entry)}`);
+      member.appliedIndex = entry.index;
+      if (entry.type === EntryType.Configuration) {
+        const configuration = JSON.parse(Buffer.from(entry.data).toString()) as Configuration;
+        raft.applyConfiguration({ configuration });
+      }
+      raft.appliedTo(entry.index);
     }
   }
 
@@ -140,7 +176,10 @@ export class ScenarioCluster {
   }
 
   #post(message: Message): void {
-    if (!this.cut.has(message.from) && !this.cut.has(message.to)) this.network.push(message);
+    const { from, to } = message;
+    if (message.kind === 'vote') this.member(from).campaign = message.campaign;
+    const lost = this.cut.has(from) || this.cut.has(to) || this.cutLinks.has(linkOf(from, to));
+    if (!lost && this.members.has(to)) this.network.push(message);
   }
 
   /** Delivers everything until nothing is under way. */
@@ -163,69 +202,29 @@ export class ScenarioCluster {
     }
     if (ready.append !== undefined) say(describeTask(ready.append));
     for (const message of ready.messages) say(`sends ${describe(message)}`);
-    for (const entry of ready.committed) say(`applies ${describeEntry(entry)}`);
+  }
+
+  #printAnswers(member: ScenarioMember, ready: Ready): void {
+    const say = (text: string) => this.print(`${member.id}: ${text}`);
     for (const { context, index } of ready.readStates) say(`read ${context.counter} at ${index}`);
     for (const context of ready.readsDropped) say(`read ${context.counter} dropped`);
     for (const to of ready.snapshotsNeeded) say(`${to} needs a snapshot`);
   }
 }
 
-function describeEntry(entry: Entry): string {
-  const kind = { 0: '', 1: ' start', 2: ' configuration' }[entry.type];
-  return `${entry.index}/${entry.term}${kind} "${Buffer.from(entry.data).toString()}"`;
+/** One name for both directions. */
+export function linkOf(a: number, b: number): string {
+  return a < b ? `${a}-${b}` : `${b}-${a}`;
 }
 
-function positions(entries: readonly Entry[]): string {
-  return entries.length === 0 ? 'none' : entries.map((e) => `${e.index}/${e.term}`).join(' ');
-}
-
-function describeTask(task: AppendTask): string {
-  const parts = [`writes #${task.sequence}`];
-  if (task.snapshot) parts.push(`snapshot ${task.snapshot.index}/${task.snapshot.term}`);
-  if (task.entries.length > 0) parts.push(`entries ${positions(task.entries)}`);
-  const { hardState } = task;
-  if (hardState)
-    parts.push(`term ${hardState.term} vote ${hardState.vote} commit ${hardState.commit}`);
-  if (!task.mustSync) parts.push('(no sync)');
-  for (const message of task.after) parts.push(`then ${describe(message)}`);
-  return parts.join(', ');
-}
-
-/** One message on one line, in the words of the contract. */
-export function describe(message: Message): string {
-  return `${message.kind} to ${message.to} term ${message.term}${details(message)}`;
-}
-
-function grantOf(response: Extract<Message, { kind: 'vote-response' }>): string {
-  if (response.reject) return 'REFUSED';
-  return response.conditional ? 'granted if all do' : 'granted';
-}
-
-function details(message: Message): string {
-  switch (message.kind) {
-    case 'append': {
-      const { prevIndex, prevTerm, entries, commit, readRound } = message;
-      const round = readRound > 0 ? ` round ${readRound}` : '';
-      return ` after ${prevIndex}/${prevTerm} entries ${positions(entries)} commit ${commit}${round}`;
-    }
-    case 'append-response':
-      if (!message.reject) return ` up to ${message.index}`;
-      return ` REJECTS ${message.index} hint ${message.hintIndex}/${message.hintTerm}`;
-    case 'heartbeat':
-      return ` commit ${message.commit} round ${message.readRound}`;
-    case 'heartbeat-response':
-      return ` round ${message.readRound}`;
-    case 'vote':
-      return `${message.preVote ? ' PRE' : ''}${message.transfer ? ' TRANSFER' : ''} last ${message.lastIndex}/${message.lastTerm}`;
-    case 'vote-response':
-      return `${message.preVote ? ' PRE' : ''} ${grantOf(message)}`;
-    case 'read-index':
-      return ` read ${message.context.counter}`;
-    case 'read-index-response':
-      return ` read ${message.context.counter} ${message.index === 0 ? 'REFUSED' : `at ${message.index}`}`;
-    case 'transfer':
-      return ` target ${message.target}`;
-    case 'timeout-now':
-      return '';
-  }
+function beginningLog(configuration: Configuration, beginning: Beginning): MemoryLog {
+  const memory = new MemoryLog(configuration);
+  const { log = [], vote = 0, commit = 0 } = beginning;
+  const entries = log.map((term, at) => {
+    return { index: at + 1, term, type: EntryType.Normal, data: Buffer.from(`old ${at + 1}`) };
+  });
+  const hardState = { term: beginning.term ?? log.at(-1) ?? 0, vote, commit };
+  const rest = { sequence: 0, snapshot: undefined, mustSync: true, after: [] };
+  memory.write({ ...rest, entries, hardState });
+  return memory;
 }

@@ -29,7 +29,7 @@ export type DeadlineSubject = Slot | LeaseRow | WaiterRow;
 /** Version of the image's layout; a member refuses an image of another. */
 export const IMAGE_FORMAT = 1;
 /** Highest feature level this software supports (design §2). */
-export const FEATURE_LEVEL = 1;
+export const FEATURE_LEVEL = 2;
 
 /** Counters and stamps: one row, written at the end of each entry. */
 export class MetaRow extends SystemRow {

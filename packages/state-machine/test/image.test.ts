@@ -132,6 +132,7 @@ describe('system commands', () => {
     expect(shown).toEqual([
       'election-timeout 60000',
       'lock-barging no',
+      'preferred-leaders ',
       'toy-limit 7',
       'transaction-steps 1000000',
     ]);
@@ -152,7 +153,7 @@ describe('system commands', () => {
 
   test('stop a member that is older than the feature level, in the log and in an image', () => {
     const newer = new Driver(undefined, undefined, 2);
-    const older = new Driver();
+    const older = new Driver(undefined, undefined, 1);
     for (const member of [1, 2, 3]) {
       newer.hello(member, 1, { featureLevel: 2 });
       older.hello(member, 1, { featureLevel: 2 });
@@ -160,7 +161,7 @@ describe('system commands', () => {
     newer.apply(encodeRaiseFeatureLevel(2));
     const what = 'the cluster is at feature level 2, this software knows 1';
     expect(() => older.apply(encodeRaiseFeatureLevel(2))).toThrow(what);
-    expect(() => new Driver(undefined, newer.image).load()).toThrow(what);
+    expect(() => new Driver(undefined, newer.image, 1).load()).toThrow(what);
   });
 
   test('stop a member whose state hash differs from the leader’s at that index', () => {

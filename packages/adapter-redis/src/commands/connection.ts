@@ -3,7 +3,7 @@ import type { CommandSpec } from '../command.ts';
 import type { DoorSession } from '../door-session.ts';
 import { CommandError, DB_OUT_OF_RANGE, SYNTAX_ERROR, wrongArity } from '../errors.ts';
 import { parseInteger } from '../integer.ts';
-import { DATABASES } from '../keyspaces.ts';
+import { DATABASES } from '../keyspace-numbers.ts';
 import { error, OK, PONG, type Reply, status } from '../reply.ts';
 import { REPORTED_VERSION } from '../version.ts';
 import { isClientName } from './client.ts';

@@ -1,12 +1,23 @@
 import { type ByteString, NO_LEASE } from '@lockstep/model';
-import { deleteKey, writing } from '../access.ts';
+import { deleteKey, dropFormer, writing } from '../access.ts';
+import {
+  addElement,
+  dropElements,
+  elementKeyspaces,
+  elementsOf,
+  newCollection,
+} from '../collections.ts';
 import type { CommandSpec, Execution } from '../command.ts';
 import { CommandError, DB_OUT_OF_RANGE, NO_SUCH_KEY, SYNTAX_ERROR } from '../errors.ts';
 import { globMatches, globSteps } from '../glob.ts';
 import { clampInteger, parseInteger, requireInteger } from '../integer.ts';
-import { DATABASES, keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
+import { DATABASES } from '../keyspace-numbers.ts';
+import { keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
 import { OK, type Reply, status } from '../reply.ts';
 import type { ScanIndex } from '../scan.ts';
+import { everyKey } from '../scan.ts';
+import { type RedisValue, valueCodec } from '../value.ts';
+import { setEncoding } from './set-type.ts';
 
 /** Keys one call may look at before it gives way: its budget counts elements touched. */
 const KEYS_PAGE = 1000;
@@ -27,20 +38,37 @@ function type(execution: Execution, argv: readonly ByteString[]): Reply {
   return status(execution.get(argv[1]!)?.value.kind ?? 'none');
 }
 
-/** Puts a copy of a record elsewhere: its deadline comes along, the token is a new one. */
-function place(execution: Execution, db: number, key: ByteString, record: RedisRecord): void {
-  const { deadline } = record;
-  execution.spendBytes(record.value.text.length);
-  writing(execution).put(keyspaceOf(db), key, record.value, {
-    deadline,
-    lease: NO_LEASE,
-    token: 'new',
-  });
+/** Puts a record elsewhere: its deadline comes along, the token is a new one. */
+function place(
+  execution: Execution,
+  db: number,
+  key: ByteString,
+  { deadline }: RedisRecord,
+  value: RedisValue,
+): void {
+  execution.spendBytes(valueCodec.sizeBytes(value));
+  dropFormer(execution, key, db);
+  const options = { deadline, lease: NO_LEASE, token: 'new' } as const;
+  writing(execution).put(keyspaceOf(db), key, value, options);
+}
+
+/** The value with elements of its own in another place, or in another database. */
+function duplicate(execution: Execution, value: RedisValue, db: number): RedisValue {
+  if (value.kind === 'string') return value;
+  const tx = writing(execution);
+  const elements = elementsOf(tx, execution.db, value.collection);
+  const collection = newCollection(tx);
+  for (const member of everyKey(elements)) {
+    execution.spend(1);
+    execution.spendBytes(member.length);
+    addElement(tx, db, collection, member);
+  }
+  return { ...value, collection };
 }
 
 function move(execution: Execution, from: ByteString, to: ByteString, record: RedisRecord): void {
   writing(execution).delete(keyspaceOf(execution.db), from);
-  place(execution, execution.db, to, record);
+  place(execution, execution.db, to, record, record.value);
   execution.notify('g', 'rename_from', from);
   execution.notify('g', 'rename_to', to);
 }
@@ -83,7 +111,7 @@ function copy(execution: Execution, argv: readonly ByteString[]): Reply {
   const record = execution.get(source);
   if (record === undefined) return 0;
   if (!replace && execution.reader.get(keyspaceOf(db), target) !== undefined) return 0;
-  place(execution, db, target, record);
+  place(execution, db, target, record, duplicate(execution, record.value, db));
   execution.notify('g', 'copy_to', target);
   return 1;
 }
@@ -96,8 +124,9 @@ function moveToDatabase(execution: Execution, argv: readonly ByteString[]): Repl
   }
   const record = execution.get(key);
   if (record === undefined || execution.reader.get(keyspaceOf(db), key) !== undefined) return 0;
+  place(execution, db, key, record, duplicate(execution, record.value, db));
+  dropElements(writing(execution), execution.db, record.value);
   writing(execution).delete(keyspaceOf(execution.db), key);
-  place(execution, db, key, record);
   execution.notify('g', 'move_from', key);
   return 1;
 }
@@ -168,23 +197,30 @@ function checkFlushMode(argv: readonly ByteString[]): void {
   if (!known || argv.length > 2) throw new CommandError(SYNTAX_ERROR);
 }
 
+function clear(execution: Execution, db: number): void {
+  const tx = writing(execution);
+  tx.clear(keyspaceOf(db));
+  tx.clear(elementKeyspaces[db]!);
+}
+
 function flushdb(execution: Execution, argv: readonly ByteString[]): Reply {
   checkFlushMode(argv);
-  writing(execution).clear(keyspaceOf(execution.db));
+  clear(execution, execution.db);
   return OK;
 }
 
 function flushall(execution: Execution, argv: readonly ByteString[]): Reply {
   checkFlushMode(argv);
-  for (const keyspace of redisKeyspaces) {
-    if (execution.reader.size(keyspace) > 0) writing(execution).clear(keyspace);
-  }
+  redisKeyspaces.forEach((keyspace, db) => {
+    if (execution.reader.size(keyspace) > 0) clear(execution, db);
+  });
   return OK;
 }
 
 function encoding(execution: Execution, argv: readonly ByteString[]): Reply {
   const record = execution.get(argv[2]!);
   if (record === undefined) return null;
+  if (record.value.kind === 'set') return setEncoding(execution, record.value);
   const { text } = record.value;
   if (parseInteger(text) !== undefined) return 'int';
   return text.length <= 44 ? 'embstr' : 'raw';

@@ -12,10 +12,16 @@ const CURSOR_MAX = 2 ** 48;
 const COUNT_DEFAULT = 10;
 
 /** A string that ends by itself, or that LOCK took: anything else is data. */
-export function isLock(reader: StateReader, db: number, key: ByteString, record: RedisRecord) {
-  if (record.value.kind !== 'string') return false;
-  if (record.deadline !== 0 || record.lease !== 0) return true;
-  return reader.lockNote(keyspaceOf(db), key) !== undefined;
+/** Owner of a lock; undefined: not one. */
+function lockOwner(
+  reader: StateReader,
+  db: number,
+  key: ByteString,
+  { value, deadline, lease }: RedisRecord,
+): ByteString | undefined {
+  if (value.kind !== 'string') return undefined;
+  if (deadline !== 0 || lease !== 0) return value.text;
+  return reader.lockNote(keyspaceOf(db), key) === undefined ? undefined : value.text;
 }
 
 /** LOCK LIST cursor [MATCH p] [OWNER o] [COUNT n]; pages like SCAN. */
@@ -42,8 +48,8 @@ export function listLocks(execution: Execution, argv: readonly ByteString[]): Re
   execution.spend(page.keys.length);
   const found = page.keys.filter((key) => {
     const record = execution.get(key);
-    if (record === undefined || !isLock(reader, db, key, record)) return false;
-    if (owner !== undefined && record.value.text !== owner) return false;
+    const holder = record && lockOwner(reader, db, key, record);
+    if (holder === undefined || (owner !== undefined && holder !== owner)) return false;
     execution.spend(globSteps(pattern, key));
     return globMatches(pattern, key);
   });
@@ -58,11 +64,12 @@ export function listRedisLocks(
   const rows: LockRow[] = [];
   redisKeyspaces.forEach((keyspace, db) => {
     state.scan(keyspace, (key, record) => {
-      if (!isLock(state, db, key, record)) return true;
+      const holder = lockOwner(state, db, key, record);
+      if (holder === undefined) return true;
       rows.push({
         door: 'redis',
         name: db === 0 ? shown(key) : `${db}:${shown(key)}`,
-        holder: shown(record.value.text),
+        holder: shown(holder),
         token: record.token,
         leaseMsLeft: millisecondsLeft(state, record, times.clusterMs),
         waiters: state.waiters(keyspace, key).length,

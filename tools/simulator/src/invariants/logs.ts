@@ -4,6 +4,7 @@ import type { LogState, LogStore, OpenLog } from '@lockstep/storage';
 import type { SimNode } from '../node.ts';
 import { mixNumber } from '../seed.ts';
 import type { Life, World } from '../world.ts';
+import { Ballots } from './ballots.ts';
 import type { Configurations } from './configurations.ts';
 import type { History } from './history.ts';
 
@@ -70,6 +71,7 @@ export class Logs {
   /** When (index, term) was first seen, and so certainly proposed. */
   readonly #seenUs = new Map<string, number>();
   readonly #leaders = new Map<Term, MemberId>();
+  readonly #ballots: Ballots;
   readonly #rateMax: number;
   /** Least of stamp/rate − proposal time over the canonical entries so far. */
   #timeFloorMs = Number.POSITIVE_INFINITY;
@@ -79,6 +81,7 @@ export class Logs {
     this.#history = history;
     this.#configurations = configurations;
     this.#rateMax = rateMax;
+    this.#ballots = new Ballots(world);
     this.#chains.set('0:0', 0);
     history.listeners.push({
       entry: (index, term, { time }) => this.#committed(index, term, time),
@@ -108,6 +111,7 @@ export class Logs {
       this.#fail('ElectionSafety', `members ${former} and ${node.id} both lead term ${term}`);
     }
     this.#leaders.set(term, node.id);
+    this.#ballots.leads(node, term);
     const log = this.#of(node.id);
     const { written } = log;
     log.leading = term;
@@ -229,6 +233,7 @@ export class Logs {
     const { durable, pending } = this.#of(node.id);
     while (pending[0] !== undefined && pending[0].sequence <= sequence) {
       durable.apply(pending.shift()!);
+      this.#ballots.durable(node.id, durable.hardState);
     }
   }
 
@@ -262,6 +267,7 @@ export class Logs {
       this.#fail('HardStateMonotone', `member ${node.id} forgets its vote for ${vote}`);
     }
     found.hardState = hardState;
+    this.#ballots.durable(node.id, hardState);
     this.#restart(node, found, known.isRotten, known.changes);
   }
 
