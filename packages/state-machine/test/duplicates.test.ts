@@ -2,26 +2,13 @@ import { LeaseKind } from '@lockstep/model';
 import { describe, expect, test } from 'vitest';
 import { encodeReleaseWaiter } from '../src/index.ts';
 import { Driver } from './driver.ts';
-import { command, PLAIN, sessionCommand, TREE } from './toy.ts';
+import { command, TREE } from './toy.ts';
 
 const put = (value: string) => command({ do: 'put', in: 'plain', key: 'a', value });
 const reasons = (outcomes: readonly { kind: string; reason?: string }[]) =>
   outcomes.map((outcome) => outcome.reason ?? outcome.kind);
 
 describe('the duplicate table', () => {
-  test('applies each numbered command once', () => {
-    const driver = new Driver();
-    driver.hello(2, 1);
-    const run = { origin: 2, incarnation: 1, first: 2, commands: [put('x'), put('y')] };
-    expect(reasons(driver.run(run))).toEqual(['done', 'done']);
-    expect(reasons(driver.run(run))).toEqual(['duplicate', 'duplicate']);
-    const longer = { ...run, commands: [put('x'), put('y'), put('z')] };
-    expect(reasons(driver.run(longer))).toEqual(['duplicate', 'duplicate', 'done']);
-    expect(driver.machine.lastSequence(2, 1)).toBe(4);
-    expect(driver.machine.lastSequence(2, 2)).toBe(0);
-    expect(driver.machine.get(PLAIN, 'a')?.version).toBe(3);
-  });
-
   test('never moves back: an old run that comes again is void as a whole', () => {
     const driver = new Driver();
     driver.hello(2, 1);
@@ -29,24 +16,6 @@ describe('the duplicate table', () => {
     driver.run(run);
     expect(reasons(driver.run({ ...run, commands: [put('x')] }))).toEqual(['duplicate']);
     expect(driver.machine.lastSequence(2, 1)).toBe(4);
-  });
-
-  test('voids a run behind a gap and remembers nothing of it', () => {
-    const driver = new Driver();
-    driver.hello(2, 1);
-    const late = { origin: 2, incarnation: 1, first: 3, commands: [put('late')] };
-    expect(reasons(driver.run(late))).toEqual(['gap']);
-    expect(driver.machine.lastSequence(2, 1)).toBe(1);
-    expect(reasons(driver.run({ ...late, first: 2 }))).toEqual(['done']);
-  });
-
-  test('lets the first copy of a number count: an empty body is void, but counted', () => {
-    const driver = new Driver();
-    driver.hello(2, 1);
-    const empty = { origin: 2, incarnation: 1, first: 2, commands: [new Uint8Array(0)] };
-    expect(reasons(driver.run(empty))).toEqual(['empty']);
-    expect(reasons(driver.run({ ...empty, commands: [put('x')] }))).toEqual(['duplicate']);
-    expect(driver.machine.get(PLAIN, 'a')).toBeUndefined();
   });
 
   test('knows a run only after its incarnation said hello', () => {
@@ -57,16 +26,6 @@ describe('the duplicate table', () => {
     driver.hello(2, 2);
     expect(reasons(driver.run({ ...run, first: 2 }))).toEqual(['old-incarnation']);
     expect(reasons(driver.run({ ...run, incarnation: 2, first: 2 }))).toEqual(['done']);
-  });
-
-  test('survives a reload', () => {
-    const driver = new Driver();
-    driver.hello(2, 1);
-    const run = { origin: 2, incarnation: 1, first: 2, commands: [put('x')] };
-    driver.run(run);
-    const twin = driver.reloaded();
-    expect(twin.machine.lastSequence(2, 1)).toBe(2);
-    expect(reasons(twin.run(run))).toEqual(['duplicate']);
   });
 
   test('does not number what the leader makes', () => {
@@ -160,22 +119,6 @@ describe('hello', () => {
       reason: 'old-incarnation',
     });
     expect(driver.hello(2, 2)).toMatchObject({ result: 'accepted' });
-  });
-});
-
-describe('sessions', () => {
-  test('void a command whose session is gone or attached elsewhere', () => {
-    const driver = new Driver();
-    driver.do({ do: 'grant', kind: LeaseKind.ZooKeeper, id: 1, ttl: 100 });
-    const { handle } = driver.machine.leaseById(LeaseKind.ZooKeeper, 1n)!;
-    const say = (epoch: number) =>
-      reasons(driver.apply(sessionCommand({ lease: handle, epoch }, { do: 'say', text: 'x' })));
-    expect(say(1)).toEqual(['done']);
-    expect(driver.do({ do: 'attach', kind: LeaseKind.ZooKeeper, id: 1 })).toEqual([2]);
-    expect(say(1)).toEqual(['session-moved']);
-    expect(say(2)).toEqual(['done']);
-    driver.tick(100);
-    expect(say(2)).toEqual(['session-expired']);
   });
 });
 

@@ -46,18 +46,6 @@ describe('leases', () => {
     expect(driver.machine.lastRevision(TREE)).toBe(0);
   });
 
-  test('never end early: a renewal in the entry that would end them comes first', () => {
-    const driver = new Driver();
-    const lease = grant(driver, Etcd, 1, 100);
-    driver.time += 100;
-    expect(driver.renew(lease, 99)).toEqual([true, false]);
-    expect(driver.machine.lease(lease)?.deadline).toBe(driver.time + 100);
-    driver.tick(99);
-    expect(driver.renew(lease)).toEqual([true]);
-    driver.tick(100);
-    expect(driver.renew(lease)).toEqual([false]);
-  });
-
   test('are lifted to the reconnect grace by an election, but not by a transfer', () => {
     const driver = new Driver();
     const short = grant(driver, Etcd, 1, 1500);

@@ -97,16 +97,6 @@ describe('locks', () => {
     });
   });
 
-  test('are handed over by a clear of their keyspace', () => {
-    const driver = new Driver();
-    driver.do(acquire('ann'));
-    driver.do(acquire('ben', 300, 0));
-    driver.do({ do: 'clear', in: 'plain' });
-    expect(owner(driver)).toBe('ben');
-    expect(driver.machine.lockNote(PLAIN, 'l')?.token).toBe(3);
-    expect(driver.machine.get(PLAIN, 'l')?.token).toBe(3);
-  });
-
   test('pass over waiters whose time ran out or who left', () => {
     const driver = new Driver();
     driver.do(acquire('ann', 0));
