@@ -72,6 +72,7 @@ describe('strangers at the peer port', () => {
       incarnation: 1000,
       dataDirectory: 'somewhere-else',
       link: 1,
+      levels: { oldest: 1, newest: 2 },
       ...change,
     });
 

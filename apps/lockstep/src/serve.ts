@@ -12,7 +12,7 @@ import {
 } from '@lockstep/adapter-zookeeper';
 import { Metrics, startAdmin } from '@lockstep/admin';
 import type { FileError } from '@lockstep/model';
-import { directoryRefusal, type MemberReplica, openReplica } from '@lockstep/replica';
+import { directoryRefusal, levelRefusal, type MemberReplica, openReplica } from '@lockstep/replica';
 import {
   createStateMachine,
   ELECTION_TIMEOUT_OPTION,
@@ -20,6 +20,7 @@ import {
   encodeHello,
   encodeSetOption,
   FEATURE_LEVEL,
+  FEATURE_LEVEL_OLDEST,
   type LockRow,
 } from '@lockstep/state-machine';
 import { openWal } from '@lockstep/storage';
@@ -47,7 +48,10 @@ export async function serve(settings: Settings): Promise<void> {
   for (const line of overruledFlags(settings, formation)) log.warn(line);
   let member: MemberReplica | undefined;
   const refusal: Refusal = (theirs) =>
-    member === undefined ? undefined : directoryRefusal(member.state.members(), theirs);
+    member === undefined
+      ? undefined
+      : (levelRefusal(member.state.featureLevel, theirs) ??
+        directoryRefusal(member.state.members(), theirs));
   const mesh = await openMemberMesh(settings, formation, data, log, refusal);
   const replica = await openMember(settings, formation, data, mesh, log);
   member = replica;
@@ -76,6 +80,7 @@ function openMemberMesh(
         member: formation.self.id,
         incarnation: data.incarnation,
         dataDirectory: data.directory.identity.uuid,
+        levels: { oldest: FEATURE_LEVEL_OLDEST, newest: FEATURE_LEVEL },
         verify,
         log: (text) => log.debug(text),
         refused: (text) => log.warn(text),

@@ -21,6 +21,7 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
   const table = new Table({
     head: [
       'member',
+      'version',
       'role',
       'term',
       'applied',
@@ -35,18 +36,30 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
   });
   members.forEach((member, i) => {
     const row = rows[i];
-    table.push(row === undefined ? silentRow(member.name) : statusRow(row));
+    const version = `${member.version || '-'} (${member.featureLevel})`;
+    table.push(row === undefined ? silentRow(member.name, version) : statusRow(row, version));
   });
   console.log(table.toString());
+  console.log(levelLine(self, members));
   if (rows.some((row) => row === undefined)) process.exitCode = 1;
 }
 
-function statusRow(row: MemberStatus): string[] {
+/** At which feature level the cluster is, and whom a higher one waits for. */
+function levelLine(self: MemberStatus, members: ClusterStatus['members']): string {
+  const newest = Math.max(...members.map((member) => member.featureLevel));
+  const line = `feature level ${self.featureLevel}`;
+  if (newest <= self.featureLevel) return line;
+  const older = members.filter((member) => member.featureLevel < newest).map(({ name }) => name);
+  return `${line}; ${newest} follows once ${older.join(', ') || 'the leader'} is upgraded`;
+}
+
+function statusRow(row: MemberStatus, version: string): string[] {
   const health = row.health === 'ok' && !row.leader ? 'no leader' : row.health;
   const role = row.role === 'leader' ? colors.green('leader') : row.role;
   const { etcd = '-', zookeeper = '-', redis = '-' } = row.addresses;
   return [
     row.name,
+    version,
     role,
     String(row.term),
     `${row.appliedIndex}/${row.commitIndex}`,
@@ -59,8 +72,9 @@ function statusRow(row: MemberStatus): string[] {
   ];
 }
 
-const silentRow = (name: string): string[] => [
+const silentRow = (name: string, version: string): string[] => [
   name,
+  version,
   colors.red('no answer'),
   ...Array<string>(8).fill('-'),
 ];

@@ -7,6 +7,8 @@ export interface MemberStatus extends ReplicaStatus {
   readonly version: string;
   readonly clusterId: string;
   readonly stateHash: string;
+  /** What the cluster may write (design §2), as this member knows it. */
+  readonly featureLevel: number;
   readonly liveBytes: number;
   readonly addresses: Readonly<Record<string, string>>;
 }
@@ -19,6 +21,9 @@ export interface ClusterStatus {
     readonly name: string;
     readonly admin: string;
     readonly learner: boolean;
+    /** As of the member's last start; '' and 0 before the first. */
+    readonly version: string;
+    readonly featureLevel: number;
   }[];
 }
 
@@ -35,14 +40,17 @@ export function clusterStatus(replica: Replica, version: string): ClusterStatus 
       version,
       clusterId: state.clusterId.toString(16).padStart(16, '0'),
       stateHash: state.stateHash(),
+      featureLevel: state.featureLevel,
       liveBytes: state.liveBytes,
       addresses: own?.addresses ?? {},
     },
-    members: members.map(({ id, name, addresses, learner }) => ({
+    members: members.map(({ id, name, addresses, learner, ...record }) => ({
       id,
       name,
       admin: addresses.admin ?? '',
       learner,
+      version: record.version,
+      featureLevel: record.featureLevel,
     })),
   };
 }

@@ -68,6 +68,11 @@ export const ERRORS = {
     message: 'revision {} is in the future; the current one is {}',
     hint: 'do not ask beyond the revision of a header',
   },
+  FEATURE_LEVEL: {
+    outcome: 'failed',
+    message: 'this needs feature level {}, the cluster is at {}',
+    hint: 'upgrade every member; the level follows by itself (`lockstep status` shows it)',
+  },
   INVALID_OPTION: {
     outcome: 'failed',
     message: '{}: {} is not accepted; {}',

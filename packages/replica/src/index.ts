@@ -12,5 +12,5 @@ export {
   type ReplicaOptions,
   type Tuning,
 } from './options.ts';
-export { directoryRefusal } from './peer-identity.ts';
+export { directoryRefusal, levelRefusal } from './peer-identity.ts';
 export { type MemberReplica, openReplica } from './replica.ts';

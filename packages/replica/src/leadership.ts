@@ -1,8 +1,9 @@
-import { EntryKind, encodeEntry, entryStamps, type MemberId } from '@lockstep/model';
+import { EntryKind, encodeEntry, entryStamps, type MemberId, mark } from '@lockstep/model';
 import type { Entry, Raft } from '@lockstep/raft';
-import type { StateMachine } from '@lockstep/state-machine';
+import { encodeRaiseFeatureLevel, type StateMachine } from '@lockstep/state-machine';
 import type { ClusterClock } from './cluster-clock.ts';
 import type { Contact } from './contact.ts';
+import { dueFeatureLevel } from './feature-level.ts';
 import { dueMemberRenewals } from './member-lease.ts';
 import type { Proposer } from './proposer.ts';
 
@@ -44,7 +45,7 @@ export function tickDue(raft: Raft, machine: StateMachine, clusterMs: number): b
   return machine.nextDeadline !== 0 && clusterMs >= machine.nextDeadline;
 }
 
-/** Renewals of member leases: what a leader adds of its own accord. */
+/** Renewals of member leases and the feature level: what a leader adds of its own accord. */
 export class LeaderDuties {
   #renewedUpTo = 0;
 
@@ -58,12 +59,18 @@ export class LeaderDuties {
     clusterMs: number,
     nowMs: number,
   ): void {
-    // One renewal at a time: wait until the last one has been applied.
+    // One at a time: wait until the last one has been applied.
     if (machine.appliedIndex >= this.#renewedUpTo) {
       const id = raft.status().id;
       const group = dueMemberRenewals(machine, contact, id, incarnation, clusterMs, nowMs);
       if (group !== undefined) {
         proposer.takeRenewals(group);
+        this.#renewedUpTo = raft.lastIndex + 1;
+      }
+      const level = dueFeatureLevel(machine);
+      if (level !== undefined) {
+        mark('feature level raised');
+        proposer.takeOwn(encodeRaiseFeatureLevel(level));
         this.#renewedUpTo = raft.lastIndex + 1;
       }
     }

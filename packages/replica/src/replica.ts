@@ -94,6 +94,7 @@ class Member implements MemberReplica {
   #servingTold = false;
   #leader: MemberId = 0;
   #closing = false;
+  #featureLevel = 0;
 
   constructor(loop: Loop, recovered: Recovered, handlers: RecoveryHandlers) {
     this.#loop = loop;
@@ -145,7 +146,7 @@ class Member implements MemberReplica {
 
   submit(command: Uint8Array, waiter?: CommandWaiter): Sequence {
     const loop = this.#loop;
-    const refusal = this.#refusal() ?? loop.forwarder.refusal();
+    const refusal = this.#refusal() ?? loop.forwarder.refusal() ?? this.#tooNew(command);
     if (refusal !== undefined) {
       this.#later(() => waiter?.failed(refusal));
       return 0;
@@ -260,6 +261,14 @@ class Member implements MemberReplica {
     return this.#incarnations.ready ? undefined : new LockstepError('NOT_READY');
   }
 
+  /** Nothing of a level that the cluster is not at may be written (design §2). */
+  #tooNew(command: Uint8Array): LockstepError | undefined {
+    const { machine } = this.#loop;
+    const wanted = machine.levelWanted(command);
+    if (wanted === 0) return undefined;
+    return new LockstepError('FEATURE_LEVEL', wanted, machine.featureLevel);
+  }
+
   #later(callback: () => void): void {
     this.#loop.options.scheduler.post(callback);
   }
@@ -267,6 +276,11 @@ class Member implements MemberReplica {
   #afterTurn(): void {
     const loop = this.#loop;
     this.#incarnations.afterTurn();
+    const { featureLevel } = loop.machine;
+    if (featureLevel !== this.#featureLevel) {
+      if (this.#featureLevel !== 0) loop.options.log?.(`feature level is ${featureLevel} now`);
+      this.#featureLevel = featureLevel;
+    }
     if (!this.#serving && !loop.imageLost) {
       this.#serving = loop.machine.appliedIndex >= this.#servingFrom;
     }

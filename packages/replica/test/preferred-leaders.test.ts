@@ -4,12 +4,12 @@ import { World } from './test-world.ts';
 
 /** A cluster of three led by somebody, in which the option prefers the others in that order. */
 function preferring(order: (others: readonly string[]) => readonly string[]) {
-  const formation = (id: number) => {
-    const others = [1, 2, 3].filter((other) => other !== id).map((other) => `n${other}`);
-    return [encodeSetOption('preferred-leaders', order(others).join(', '))];
-  };
-  const world = new World({ formation });
+  const world = new World();
   const leader = world.elect();
+  const { replica } = leader;
+  world.time.until('the option may be set', () => replica.state.featureLevel >= 2);
+  const others = [1, 2, 3].filter((other) => other !== leader.id).map((other) => `n${other}`);
+  replica.submit(encodeSetOption('preferred-leaders', order(others).join(', ')));
   leader.write('w');
   world.time.until('it is everywhere', () => world.members.every((member) => member.has('w')));
   return { world, leader };

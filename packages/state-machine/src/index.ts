@@ -17,7 +17,8 @@ export {
 export { LOCK_WAITER_KIND, type LockClaim, type LockGrant } from './lock/lock-waiter.ts';
 export { createStateMachine } from './machine.ts';
 export { RECORD_OVERHEAD_BYTES } from './record.ts';
-export { FEATURE_LEVEL, IMAGE_FORMAT } from './store.ts';
+export { IMAGE_FORMAT } from './store.ts';
+export { FEATURE_LEVEL, FEATURE_LEVEL_OLDEST } from './system/feature-level.ts';
 export { encodeHello, type Hello, type HelloOutcome } from './system/hello.ts';
 export {
   type AddMember,

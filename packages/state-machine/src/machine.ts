@@ -290,6 +290,11 @@ class Machine extends StoreReader implements StateMachine {
     return this.#registry.knows(command);
   }
 
+  levelWanted(command: Uint8Array): number {
+    const since = this.#registry.since(command);
+    return since > this.store.meta.featureLevel ? since : 0;
+  }
+
   #execute(run: Run, sequence: Sequence, command: Uint8Array): CommandOutcome {
     const reader = new BinaryReader(command);
     const head = this.#head;

@@ -82,6 +82,13 @@ export class MachineRegistry {
     return flags <= 1 && this.#procedures.has((low + high * 256) * 256 + version);
   }
 
+  /** Feature level from which that command may be written; 0 when unknown. */
+  since(command: Uint8Array): number {
+    const [low, high, version] = command;
+    if (low === undefined || high === undefined || version === undefined) return 0;
+    return this.#procedures.get((low + high * 256) * 256 + version)?.since ?? 0;
+  }
+
   #newest(id: number): AnyProcedure | undefined {
     const versions = [...this.#procedures.values()].filter((one) => one.id === id);
     return versions.sort((a, b) => b.version - a.version)[0];

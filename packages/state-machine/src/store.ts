@@ -20,6 +20,7 @@ import { DeadlineEntry, DeadlineIndex } from './lease/deadline-index.ts';
 import { type LeaseRow, LeaseTable } from './lease/lease-table.ts';
 import { FenceTable } from './lock/fence-table.ts';
 import { type WaiterRow, WaitQueues } from './lock/wait-queue.ts';
+import { FEATURE_LEVEL } from './system/feature-level.ts';
 import { MemberRow, newMember } from './system/member-table.ts';
 import { ELECTION_TIMEOUT_OPTION, OptionRow } from './system/option-table.ts';
 
@@ -28,8 +29,6 @@ export type DeadlineSubject = Slot | LeaseRow | WaiterRow;
 
 /** Version of the image's layout; a member refuses an image of another. */
 export const IMAGE_FORMAT = 1;
-/** Highest feature level this software supports (design §2). */
-export const FEATURE_LEVEL = 2;
 
 /** Counters and stamps: one row, written at the end of each entry. */
 export class MetaRow extends SystemRow {
@@ -136,7 +135,8 @@ export class Store {
     const { featureLevelMax } = this;
     if (level <= featureLevelMax) return;
     throw new UnknownFormatError(
-      `the cluster is at feature level ${level}, this software knows ${featureLevelMax}`,
+      `the cluster is at feature level ${level}, this software knows levels up to ` +
+        `${featureLevelMax}: upgrade it`,
     );
   }
 

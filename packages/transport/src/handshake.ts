@@ -18,12 +18,23 @@ export interface Handshake {
   readonly dataDirectory: string;
   /** Counts the sender's links, so that a delayed old connection cannot replace a newer one. */
   readonly link: number;
+  /** Feature levels at which the sender can take part (design §2). The first release does not say:
+   * it knows level 1. */
+  readonly levels: FeatureLevels;
 }
+
+export interface FeatureLevels {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+const FIRST_LEVELS: FeatureLevels = { oldest: 1, newest: 1 };
 
 /** The caller owns the result. */
 export function encodeHandshake(h: Handshake): Uint8Array {
   const who = [h.cluster, h.member, h.target, h.incarnation, h.dataDirectory, h.link];
-  return packPlain([h.protocol, h.channel, ...who]);
+  // Older software passes over what stands behind the link.
+  return packPlain([h.protocol, h.channel, ...who, h.levels.newest, h.levels.oldest]);
 }
 
 /**
@@ -31,12 +42,13 @@ export function encodeHandshake(h: Handshake): Uint8Array {
  * the version is read, since its other fields may be others.
  */
 export function decodeHandshake(bytes: Uint8Array): Handshake {
-  const [protocol, channel, cluster, member, target, incarnation, dataDirectory, link] =
+  const [protocol, channel, cluster, member, target, incarnation, dataDirectory, link, ...more] =
     unpackPlain(bytes);
   const unread = { cluster: '', member: 0, target: 0, incarnation: 0, dataDirectory: '', link: 0 };
   if (typeof protocol === 'number' && protocol !== PEER_PROTOCOL) {
-    return { protocol, channel: 'control', ...unread };
+    return { protocol, channel: 'control', ...unread, levels: FIRST_LEVELS };
   }
+  const [newest = 1, oldest = 1] = more;
   if (
     protocol !== PEER_PROTOCOL ||
     (channel !== 'control' && channel !== 'bulk') ||
@@ -45,11 +57,14 @@ export function decodeHandshake(bytes: Uint8Array): Handshake {
     !isNumber(target) ||
     !isNumber(incarnation) ||
     typeof dataDirectory !== 'string' ||
-    !isNumber(link)
+    !isNumber(link) ||
+    !isNumber(newest) ||
+    !isNumber(oldest)
   ) {
     throw new BinaryFormatError('handshake is malformed');
   }
-  return { protocol, channel, cluster, member, target, incarnation, dataDirectory, link };
+  const levels = { newest, oldest };
+  return { protocol, channel, cluster, member, target, incarnation, dataDirectory, link, levels };
 }
 
 function isNumber(value: unknown): value is number {

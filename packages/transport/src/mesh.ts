@@ -13,7 +13,7 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import { Dialler } from './dialler.ts';
-import { type Handshake, PEER_PROTOCOL } from './handshake.ts';
+import { type FeatureLevels, type Handshake, PEER_PROTOCOL } from './handshake.ts';
 import { RefusalLog } from './refusal-log.ts';
 
 type Channel = 'control' | 'bulk';
@@ -39,6 +39,8 @@ export interface MeshOptions {
   readonly member: MemberId;
   readonly incarnation: Incarnation;
   readonly dataDirectory: string;
+  /** Feature levels at which this software can take part; left out: the first. */
+  readonly levels?: FeatureLevels;
   /** Why another member is refused although cluster and ids fit (another data directory). */
   readonly verify?: (theirs: Handshake) => string | undefined;
   /** Links made and lost, in words. */
@@ -283,10 +285,11 @@ class WebSocketMesh implements Mesh {
     shaken: () => void = () => {},
   ): Connection {
     const { cluster, member, incarnation, dataDirectory } = this.#options;
+    const { levels = { oldest: 1, newest: 1 } } = this.#options;
     const own: Handshake = {
       protocol: PEER_PROTOCOL,
       channel,
-      ...{ cluster, member, incarnation, dataDirectory },
+      ...{ cluster, member, incarnation, dataDirectory, levels },
       target: peer?.id ?? 0,
       link: ++this.#links,
     };

@@ -43,6 +43,7 @@ const hello = (change: Partial<Handshake> = {}): Uint8Array =>
     incarnation: 3,
     dataDirectory: 'uuid-1',
     link: 7,
+    levels: { oldest: 1, newest: 2 },
     ...change,
   });
 

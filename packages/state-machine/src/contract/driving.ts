@@ -94,6 +94,8 @@ export interface StateMachine extends StateView {
   /** False for bytes that no command known here begins with: a leader keeps them out of the log,
    * where they would stop every member. */
   knows(command: Uint8Array): boolean;
+  /** Feature level that a command known here needs, when the cluster is not there yet; else 0. */
+  levelWanted(command: Uint8Array): number;
 
   /** Rebuilds the state from image records in key order; then `loaded` verifies the state hash. */
   load(key: Uint8Array, value: Uint8Array): void;

@@ -14,8 +14,10 @@ export interface Procedure<A = unknown, R = unknown> {
   readonly name: string;
   /** Writes nothing: runs only on the member whose client waits, takes no revision. */
   readonly readOnly: boolean;
-  /** Views into the log entry: copy what is stored. Throws BinaryFormatError; since every door
-   * validates before proposing, that stops the member. */
+  /** Feature level from which it may be written; left out: that of the first release. */
+  readonly since?: number;
+  /** Views into the log entry: copy what is stored. Throws BinaryFormatError: the command is then
+   * void on every member, since all decode alike. */
   decode(reader: BinaryReader): A;
   /** The result goes to the origin's door; errors a client can cause are results, not throws. */
   run(tx: Transaction, args: A): R;
@@ -34,6 +36,8 @@ export interface ClusterOption<T extends number | string | boolean = number | st
   readonly name: string;
   readonly default: T;
   readonly doc: string;
+  /** Feature level from which it may be set; left out: that of the first release. */
+  readonly since?: number;
   /** Least and greatest value of a number; numbers are whole. */
   readonly min?: number;
   readonly max?: number;

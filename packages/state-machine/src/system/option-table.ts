@@ -39,6 +39,7 @@ export const CORE_OPTIONS = {
     name: 'preferred-leaders',
     default: '',
     doc: 'names of members with commas between, most preferred as leader first; the rest is alike',
+    since: 2,
   },
 } as const satisfies Record<string, ClusterOption>;
 

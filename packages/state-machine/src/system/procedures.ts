@@ -73,7 +73,8 @@ const setOption: Procedure<SetOption, SetOptionOutcome> = {
   run(transaction: Transaction, { name, value }: SetOption): SetOptionOutcome {
     const tx = transaction as MachineTransaction;
     const option: ClusterOption | undefined = tx.registry.option(name);
-    if (option === undefined) return 'unknown-option';
+    // What older members on record would answer, who do not know it.
+    if (option === undefined || (option.since ?? 0) > tx.featureLevel) return 'unknown-option';
     if (typeof value !== typeof option.default) return 'wrong-type';
     if (!acceptsOption(option, value)) return 'out-of-range';
     tx.setOption(option, value);
