@@ -159,7 +159,8 @@ describe('system commands', () => {
       older.hello(member, 1, { featureLevel: 2 });
     }
     newer.apply(encodeRaiseFeatureLevel(2));
-    const what = 'the cluster is at feature level 2, this software knows levels up to 1: upgrade it';
+    const what =
+      'the cluster is at feature level 2, this software knows levels up to 1: upgrade it';
     expect(() => older.apply(encodeRaiseFeatureLevel(2))).toThrow(what);
     expect(() => new Driver(undefined, newer.image, 1).load()).toThrow(what);
   });

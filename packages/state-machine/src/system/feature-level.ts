@@ -1,7 +1,7 @@
 /**
  * What a cluster may write depends on its feature level (design §2), replicated and never lowered.
- * The leader raises it once every member on record, learners too, has said that it knows more; until
- * then nothing of a newer level is written, so that a member may still go back to older software.
+ * The leader raises it once every member on record, learners too, has said that it knows more;
+ * until then nothing newer is written, so that a member may still go back to older software.
  *
  * 1. The first release.
  * 2. Cluster option `preferred-leaders`; the commands of Redis that say so (`CommandSpec.level`).
