@@ -23,13 +23,26 @@ export class Member {
   readonly ports: MemberPorts;
   /** Words after `lockstep`. */
   readonly args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
   #process: ChildProcess | undefined;
+  /** The end of what it printed, over all its processes. */
   output = '';
+  outputMax = 20_000;
+  /** How often it ended with an error of its own. */
+  failures = 0;
+  /** Another build's entry point, for upgrades. */
+  main = MAIN;
 
-  constructor(name: string, ports: MemberPorts, args: readonly string[]) {
+  constructor(
+    name: string,
+    ports: MemberPorts,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ) {
     this.name = name;
     this.ports = ports;
     this.args = ['serve', ...args];
+    this.#env = env;
   }
 
   get running(): boolean {
@@ -43,18 +56,21 @@ export class Member {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [MAIN, ...this.args], {
+    const child = spawn(process.execPath, [this.main, ...this.args], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.#env },
     });
     this.#process = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        this.output = (this.output + chunk.toString()).slice(-20_000);
+        this.output = (this.output + chunk.toString()).slice(-this.outputMax);
       });
     }
     child.once('exit', (code) => {
-      if (code !== null && code !== 0)
-        console.error(`${this.name} exited with ${code}: ${this.output}`);
+      if (code !== null && code !== 0) {
+        this.failures++;
+        console.error(`${this.name} exited with ${code}: ${this.output.slice(-5000)}`);
+      }
       if (this.#process === child) this.#process = undefined;
     });
   }
@@ -97,6 +113,14 @@ export class Member {
   }
 }
 
+/** Where members are not just where they listen, or run in surroundings of their own. */
+export interface Surroundings {
+  /** The port at which the others reach the peer listener of that port. */
+  readonly peerProxy?: (name: string, port: number) => Promise<number>;
+  readonly dataDirectory?: (name: string, directory: string) => string;
+  readonly env?: (name: string) => NodeJS.ProcessEnv;
+}
+
 /** Members as processes on loopback with data in a temporary directory. */
 export class Cluster {
   readonly directory: string;
@@ -107,7 +131,11 @@ export class Cluster {
     this.members = members;
   }
 
-  static async start(count = 3, flags: readonly string[] = []): Promise<Cluster> {
+  static async start(
+    count = 3,
+    flags: readonly string[] = [],
+    { peerProxy, dataDirectory, env }: Surroundings = {},
+  ): Promise<Cluster> {
     const directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
     const ports = await freePorts(count * 5);
     const portsOf = (i: number): MemberPorts => {
@@ -115,16 +143,19 @@ export class Cluster {
       return { peer, etcd, zookeeper, redis, admin };
     };
     const names = Array.from({ length: count }, (_, i) => `n${i + 1}`);
-    const initial = names.map((name, i) => `${name}=127.0.0.1:${portsOf(i).peer}`).join(',');
+    const peers = await Promise.all(
+      names.map((name, i) => peerProxy?.(name, portsOf(i).peer) ?? portsOf(i).peer),
+    );
+    const initial = names.map((name, i) => `${name}=127.0.0.1:${peers[i]}`).join(',');
     const members = names.map((name, i) => {
       const doors = Object.entries(portsOf(i)).flatMap(([door, port]) => [
         `--listen-${door}`,
         `127.0.0.1:${port}`,
       ]);
-      const where = ['--name', name, '--data-dir', join(directory, name)];
-      return new Member(name, portsOf(i), [
-        ...[...where, '--initial-cluster', initial, ...doors, ...flags],
-      ]);
+      const data = dataDirectory?.(name, directory) ?? join(directory, name);
+      const where = ['--name', name, '--data-dir', data, '--initial-cluster', initial];
+      const args = [...where, '--advertise-peer', `127.0.0.1:${peers[i]}`, ...doors, ...flags];
+      return new Member(name, portsOf(i), args, env?.(name));
     });
     const cluster = new Cluster(directory, members);
     for (const member of members) member.start();

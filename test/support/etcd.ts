@@ -6,6 +6,10 @@ import {
   DeleteRangeResponse,
   LeaseGrantRequest,
   LeaseGrantResponse,
+  LeaseKeepAliveRequest,
+  LeaseKeepAliveResponse,
+  LeaseRevokeRequest,
+  LeaseRevokeResponse,
   LeaseTimeToLiveRequest,
   LeaseTimeToLiveResponse,
   PutRequest,
@@ -68,6 +72,20 @@ export class Etcd {
     );
   }
 
+  /** Resolves when the connection is there; rejects after `timeoutMs` without one. */
+  ready(timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#client.waitForReady(Date.now() + timeoutMs, (error) =>
+        error === undefined || error === null ? resolve() : reject(error),
+      );
+    });
+  }
+
+  /** Missing fields are the empty ones of the protocol. */
+  txn(partial: Partial<TxnRequest>, timeoutMs = 10_000): Promise<TxnResponse> {
+    return this.#unary('/etcdserverpb.KV/Txn', TxnRequest, TxnResponse, partial, timeoutMs);
+  }
+
   /** Writes only while `lock` is held under exactly that create revision: the guard of §9. */
   guardedPut(lock: string, token: number, key: string, value: string): Promise<TxnResponse> {
     const put = PutRequest.decode(EMPTY);
@@ -92,15 +110,45 @@ export class Etcd {
   }
 
   /** A lease of that many seconds; its id. */
-  async grant(seconds: number): Promise<bigint> {
+  async grant(seconds: number, timeoutMs = 10_000): Promise<bigint> {
     const granted = await this.#unary(
       '/etcdserverpb.Lease/LeaseGrant',
       LeaseGrantRequest,
       LeaseGrantResponse,
       { TTL: seconds },
-      10_000,
+      timeoutMs,
     );
     return granted.ID;
+  }
+
+  revoke(lease: bigint, timeoutMs = 10_000): Promise<LeaseRevokeResponse> {
+    return this.#unary(
+      '/etcdserverpb.Lease/LeaseRevoke',
+      LeaseRevokeRequest,
+      LeaseRevokeResponse,
+      { ID: lease },
+      timeoutMs,
+    );
+  }
+
+  /** One renewal over a stream of its own; TTL 0 in the answer says that there is no such lease. */
+  keepAlive(lease: bigint, timeoutMs = 10_000): Promise<LeaseKeepAliveResponse> {
+    return new Promise((resolve, reject) => {
+      const stream = this.#client.makeBidiStreamRequest(
+        '/etcdserverpb.Lease/LeaseKeepAlive',
+        (message: LeaseKeepAliveRequest) =>
+          Buffer.from(LeaseKeepAliveRequest.encode(message).finish()),
+        (bytes: Buffer) => LeaseKeepAliveResponse.decode(bytes),
+        { deadline: Date.now() + timeoutMs },
+      );
+      stream.on('data', (answer: LeaseKeepAliveResponse) => {
+        resolve(answer);
+        stream.end();
+      });
+      stream.on('error', reject);
+      stream.on('end', () => reject(new Error('the stream ended without an answer')));
+      stream.write({ ID: lease });
+    });
   }
 
   timeToLive(lease: bigint): Promise<LeaseTimeToLiveResponse> {

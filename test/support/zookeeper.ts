@@ -70,6 +70,10 @@ export class BodyReader {
     return this.#bytes.toString('utf8', this.#at - length, this.#at);
   }
 
+  skip(length: number): void {
+    this.#at += length;
+  }
+
   texts(): string[] {
     return Array.from({ length: Math.max(0, this.int()) }, () => this.text());
   }

@@ -139,7 +139,8 @@ function checkGuard(write: GuardedWrite, own: readonly Grant[]): Violation | und
   }
   const after = own[next];
   if (after === undefined) return undefined;
-  const byRevision = after.token <= (write.revision ?? 0) ? after : undefined;
+  const sinceToken = !after.acquire.queued && after.token <= (write.revision ?? 0);
+  const byRevision = sinceToken ? after : undefined;
   const byTime = after.earliest.acquire.return < write.call ? after.earliest : undefined;
   const stale = byRevision ?? byTime;
   if (stale === undefined) return undefined;

@@ -77,6 +77,8 @@ export interface Acquire extends Base {
   /** The lease that holds it; alone, or with a time of its own. */
   readonly lease?: string;
   readonly ttlMs?: number;
+  /** The token is from when it began to wait, not from when it was granted: ZooKeeper's recipe. */
+  readonly queued?: boolean;
   readonly result?: number | null;
 }
 

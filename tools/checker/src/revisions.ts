@@ -84,6 +84,8 @@ function adoptSeen(
     const seen = seenBy(operation);
     if (seen === undefined) continue;
     const { object, value, revision } = seen;
+    // What only streams show, such as keys of locks, the watch check has.
+    if (!timelines.has(object)) continue;
     const timeline = timelines.of(object);
     const known = timeline.at(revision);
     if (known !== undefined) {

@@ -113,6 +113,10 @@ export class Timelines {
     return timeline;
   }
 
+  has(object: string): boolean {
+    return this.#timelines.has(object);
+  }
+
   entries(): IterableIterator<[string, Timeline]> {
     return this.#timelines.entries();
   }

@@ -97,6 +97,15 @@ describe('fencing', () => {
     ]);
   });
 
+  it('knows that a recipe queues under its token before it holds', () => {
+    const queued = (end: number): Operation =>
+      op(1, end, { op: 'acquire', key: 'l', owner: 'b', queued: true, result: 12 });
+    const release = op(40, 45, { op: 'release', key: 'l', token: 10, result: true });
+    const first = acquire(0, 5, 'a', 10);
+    expect(whys([first, queued(50), release, guarded(30, 35, 10, true, 15)])).toEqual([]);
+    expect(whys([first, queued(50), release, guarded(51, 55, 10, true, 15)])).toHaveLength(1);
+  });
+
   it('notices a write refused while its token held', () => {
     expect(whys([...holders, guarded(71, 80, 12, false)])).toEqual([
       'a write to r was refused though its token held',
