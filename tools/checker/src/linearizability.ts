@@ -46,7 +46,8 @@ function explain(
   const held = (stuck?.states ?? states).map((state) =>
     state === null ? 'nothing' : `'${state}'`,
   );
-  const why = `no order explains an answer: ${operation.key} can only have held ${held.join(' or ')}`;
+  const only = held.join(' or ');
+  const why = `no order explains an answer: ${operation.key} can only have held ${only}`;
   return { why, operations: shortest.slice(-TOLD_MAX) };
 }
 

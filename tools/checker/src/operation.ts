@@ -11,7 +11,7 @@ export type Outcome = 'ok' | 'fail' | 'unknown';
 export type Value = string | number | null;
 
 interface Base {
-  /** A client asks one thing at a time; a new connection after an unknown outcome is a new client. */
+  /** Who asked; one thing at a time. */
   readonly client: string;
   readonly door: Door;
   /** Key, lock, lease or stream, within its door. */
@@ -44,7 +44,7 @@ export interface Write extends Base {
   readonly lease?: string;
 }
 
-/** Writes `value` if the key holds `expected` (last written at `expectedMod`); else tells, or not. */
+/** Writes `value` if the key holds `expected`, last written at `expectedMod`. */
 export interface CompareAndSet extends Base {
   readonly op: 'cas';
   readonly expected: Value;
@@ -70,7 +70,7 @@ export interface Add extends Base {
   readonly result?: number;
 }
 
-/** Takes a lock. Result is the token, null when it was held. Each attempt has an owner of its own. */
+/** Takes a lock, each time for a new owner. Result is the token, null when it was held. */
 export interface Acquire extends Base {
   readonly op: 'acquire';
   readonly owner: string;

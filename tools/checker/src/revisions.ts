@@ -149,7 +149,7 @@ function checkView(operation: Operation, timeline: Timeline): Violation | undefi
   return { why, operations: [last.operation, operation] };
 }
 
-/** A compare-and-set that wrote at r replaced the write it expected, and that was the last before. */
+/** A compare-and-set that wrote at r replaced the write it expected: the last one before r. */
 function checkCondition(operation: Operation, timeline: Timeline): Violation | undefined {
   if (operation.op !== 'cas' || !operation.result || operation.outcome !== 'ok') return undefined;
   const { revision, expected, expectedMod } = operation;

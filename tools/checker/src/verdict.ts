@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts';
 import { describe } from './words.ts';
 
-/** Something that no correct cluster could have answered: why, and the few operations that show it. */
+/** What no correct cluster could have answered: why, and the few operations that show it. */
 export interface Violation {
   readonly why: string;
   readonly operations: readonly Operation[];
