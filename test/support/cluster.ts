@@ -7,7 +7,8 @@ import type { ClusterStatus, LockTable, MemberStatus } from '../../packages/admi
 import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
-const MAIN = fileURLToPath(new URL('../../apps/lockstep/dist/main.js', import.meta.url));
+/** This build. */
+export const MAIN = fileURLToPath(new URL('../../apps/lockstep/dist/main.js', import.meta.url));
 
 export interface MemberPorts {
   readonly peer: number;
@@ -119,6 +120,8 @@ export interface Surroundings {
   readonly peerProxy?: (name: string, port: number) => Promise<number>;
   readonly dataDirectory?: (name: string, directory: string) => string;
   readonly env?: (name: string) => NodeJS.ProcessEnv;
+  /** The build that they start as; left out: this one. */
+  readonly main?: string;
 }
 
 /** Members as processes on loopback with data in a temporary directory. */
@@ -134,7 +137,7 @@ export class Cluster {
   static async start(
     count = 3,
     flags: readonly string[] = [],
-    { peerProxy, dataDirectory, env }: Surroundings = {},
+    { peerProxy, dataDirectory, env, main = MAIN }: Surroundings = {},
   ): Promise<Cluster> {
     const directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
     const ports = await freePorts(count * 5);
@@ -158,7 +161,10 @@ export class Cluster {
       return new Member(name, portsOf(i), args, env?.(name));
     });
     const cluster = new Cluster(directory, members);
-    for (const member of members) member.start();
+    for (const member of members) {
+      member.main = main;
+      member.start();
+    }
     await cluster.allHealthy();
     return cluster;
   }
