@@ -9,6 +9,7 @@ import {
   type ImageStore,
   type Index,
   invariant,
+  mark,
   type Term,
   type Timer,
   UnknownFormatError,
@@ -141,9 +142,9 @@ export class ImageWriter implements ImageSink {
    * waits for a drain goes on as well: what it wanted on disk is in the other image.
    */
   retire(done: (store: ImageStore) => void): void {
-    this.close();
     const idle = this.#idle;
     this.#idle = undefined;
+    this.close();
     const retired = (store: ImageStore) => {
       done(store);
       idle?.();
@@ -160,9 +161,15 @@ export class ImageWriter implements ImageSink {
     this.#flush();
   }
 
+  /** Nothing more is written. Whoever waits for a drain goes on without it: the member stops. */
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
+    const idle = this.#idle;
+    this.#idle = undefined;
+    if (idle === undefined) return;
+    mark('stopped while the image was drained');
+    idle();
   }
 
   #arm(): void {

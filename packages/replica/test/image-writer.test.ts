@@ -12,26 +12,42 @@ function slowStore() {
   return { store, writes };
 }
 
+const configuration = {
+  voters: [1],
+  votersOutgoing: [],
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+};
+
+function writerOf(store: ImageStore, said: string[]): ImageWriter {
+  return new ImageWriter(store, {
+    clock: new VirtualTime(),
+    flushMs: 100,
+    flushBytes: 1000,
+    syncMs: 1000,
+    syncBytes: 1000,
+    written: () => said.push('written'),
+    failed: () => said.push('failed'),
+  });
+}
+
 describe('the image writer', () => {
+  it('lets a drain end when the member stops in the middle of a write', () => {
+    const { store } = slowStore();
+    const said: string[] = [];
+    const writer = writerOf(store, said);
+    writer.set('key', Uint8Array.of(1));
+    writer.entryDone({ index: 1, term: 1, configuration });
+    writer.drain(() => said.push('drained'));
+    writer.close();
+    expect(said).toEqual(['drained']);
+  });
+
   it('lets a drain end when another image takes over in the middle of a write', () => {
     const { store, writes } = slowStore();
     const said: string[] = [];
-    const writer = new ImageWriter(store, {
-      clock: new VirtualTime(),
-      flushMs: 100,
-      flushBytes: 1000,
-      syncMs: 1000,
-      syncBytes: 1000,
-      written: () => said.push('written'),
-      failed: () => said.push('failed'),
-    });
-    const configuration = {
-      voters: [1],
-      votersOutgoing: [],
-      learners: [],
-      learnersNext: [],
-      autoLeave: false,
-    };
+    const writer = writerOf(store, said);
     writer.set('key', Uint8Array.of(1));
     writer.entryDone({ index: 1, term: 1, configuration });
     writer.drain(() => said.push('drained'));

@@ -83,12 +83,14 @@ export class MemoryImageDisk {
 
   crash(): void {
     this.#life += 1;
+    this.failNextWrite = undefined;
     for (const image of this.images.values()) image.crash(this.random);
   }
 
   /** The process dies, the machine goes on: unsynced batches survive. */
   kill(): void {
     this.#life += 1;
+    this.failNextWrite = undefined;
     for (const image of this.images.values()) image.isOpen = false;
   }
 }

@@ -1,116 +1,92 @@
-import { parseArgs } from 'node:util';
-import { FAULT_KINDS, type FaultKind } from './faults/fault.ts';
-import { type RunResult, runSeed } from './run.ts';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Plan, planOf, USAGE } from './command-line.ts';
+import { markCatalogue } from './mark-catalogue.ts';
+import { profileOptions } from './profiles.ts';
+import { optionsOf, readReplay, replayOf, writeReplay } from './replay.ts';
+import { type RunOptions, type RunResult, runSeed } from './run.ts';
+import { shrink } from './shrink.ts';
+import { Tally } from './tally.ts';
 
-const USAGE = `npm run simulate -- [options]
-  --seed N        one seed
-  --seeds A-B     a range of seeds
-  --count N       N seeds from --from on (default 100)
-  --from N        first seed of --count or --minutes (default 1)
-  --minutes M     as many seeds as fit into M minutes
-  --verbose       a trace of what happens (with --seed)
-  --only A,B      only these faults, such as 'bit rot,kill'
-  --marks         how often each place of interest was reached
-`;
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const PROGRESS_MS = 10_000;
 
-interface Plan {
-  readonly first: number;
-  readonly last: number;
-  readonly minutes: number;
-  readonly verbose: boolean;
-  readonly marks: boolean;
-  readonly kinds: readonly FaultKind[] | undefined;
+function optionsFor(plan: Plan, seed: number): RunOptions {
+  const { kinds, replay, profile } = plan;
+  const trace = plan.verbose ? (line: string) => console.log(line) : undefined;
+  const options =
+    replay !== undefined
+      ? optionsOf(readReplay(replay))
+      : profile !== undefined
+        ? profileOptions(profile, seed)
+        : { seed, ...(kinds && { kinds }) };
+  return { ...options, ...(trace && { trace }) };
 }
 
-function planOf(argv: readonly string[]): Plan {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      seed: { type: 'string' },
-      seeds: { type: 'string' },
-      count: { type: 'string' },
-      from: { type: 'string', default: '1' },
-      minutes: { type: 'string' },
-      verbose: { type: 'boolean', default: false },
-      marks: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(USAGE);
-    process.exit(0);
-  }
-  const { verbose, marks } = values;
-  const kinds = values.only?.split(',').map(kindOf);
-  const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
-  const from = Number(values.from);
-  if (values.seed !== undefined) {
-    const seed = Number(values.seed);
-    return { first: seed, last: seed, minutes, verbose, marks, kinds };
-  }
-  if (values.seeds !== undefined) {
-    const [first = 1, last = first] = values.seeds.split('-').map(Number);
-    return { first, last, minutes, verbose, marks, kinds };
-  }
-  const endless = values.count === undefined && values.minutes !== undefined;
-  const last = endless ? Number.MAX_SAFE_INTEGER : from + Number(values.count ?? 100) - 1;
-  return { first: from, last, minutes, verbose, marks, kinds };
+function digestText({ digest }: RunResult): string {
+  return digest.toString(16).padStart(8, '0');
 }
 
-function kindOf(name: string): FaultKind {
-  const kind = FAULT_KINDS.find((known) => known === name);
-  if (kind === undefined) throw new Error(`--only: ${name} is none of ${FAULT_KINDS.join(', ')}`);
-  return kind;
-}
-
-function describe({ seed, violation, virtualMs }: RunResult, plan: Plan): string {
-  if (violation === undefined) return `seed ${seed}: ok`;
+/** What broke, and the one line that repeats it on any machine. */
+function describe(result: RunResult, plan: Plan): string {
+  const { seed, violation, virtualMs } = result;
+  const digest = digestText(result);
+  if (violation === undefined) return `seed ${seed}: ok, digest ${digest}`;
   const at = (violation.atUs / 1000).toFixed(3);
   const where = `${violation.invariant} at ${at} ms of ${Math.round(virtualMs)}`;
   const only = plan.kinds === undefined ? '' : ` --only '${plan.kinds.join(',')}'`;
-  const replay = `npm run simulate -- --seed ${seed}${only} --verbose`;
-  return `seed ${seed}: FAILED ${where}: ${violation.message}\n  replay: ${replay}`;
+  const what = plan.replay === undefined ? `--seed ${seed}${only}` : `--replay ${plan.replay}`;
+  return (
+    `seed ${seed}: FAILED ${where}, digest ${digest}: ${violation.message}\n` +
+    `  replay: npm run simulate -- ${what} --verbose`
+  );
+}
+
+/** Writes what failed to a file, as small as asked for. */
+function keep(result: RunResult, plan: Plan): void {
+  if (!plan.shrink && plan.out === undefined) return;
+  const small = plan.shrink ? shrink(result, { tell: (line) => console.log(`  ${line}`) }) : result;
+  const path = join(plan.out ?? '.', `seed-${result.seed}.json`);
+  const { invariant = '', message = '' } = small.violation ?? {};
+  writeReplay(path, replayOf(small, `${invariant}: ${message}`.slice(0, 300)));
+  console.log(`  written: npm run simulate -- --replay ${path} --verbose`);
+}
+
+function runAll(plan: Plan, tally: Tally): void {
+  const startMs = performance.now();
+  let toldMs = startMs;
+  const last = plan.replay === undefined ? plan.last : plan.first;
+  for (let seed = plan.first; seed <= last; seed++) {
+    const nowMs = performance.now();
+    if (nowMs - startMs >= plan.minutes * 60_000) break;
+    const result = runSeed(optionsFor(plan, seed));
+    tally.add(result);
+    const failed = result.violation !== undefined;
+    if (failed || plan.digest || plan.first === last) console.log(describe(result, plan));
+    if (failed) keep(result, plan);
+    if (nowMs - toldMs < PROGRESS_MS) continue;
+    toldMs = nowMs;
+    console.log(tally.progress(seed));
+  }
 }
 
 function main(): number {
-  const plan = planOf(process.argv.slice(2));
-  const startMs = performance.now();
+  const plan = planOf(process.argv.slice(2), Math.floor(Date.now() / 1000));
+  if (plan === undefined) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const tally = new Tally();
   const cpuStart = process.cpuUsage();
-  const totals = new Map<string, number>();
-  const failures: number[] = [];
-  let [seeds, virtualMs, events, toldMs] = [0, 0, 0, startMs];
-  for (let seed = plan.first; seed <= plan.last; seed++) {
-    const nowMs = performance.now();
-    if (nowMs - startMs >= plan.minutes * 60_000) break;
-    const trace = plan.verbose ? (line: string) => console.log(line) : undefined;
-    const { kinds } = plan;
-    const result = runSeed({ seed, ...(trace && { trace }), ...(kinds && { kinds }) });
-    seeds += 1;
-    virtualMs += result.virtualMs;
-    events += result.events;
-    for (const [name, count] of result.counts) totals.set(name, (totals.get(name) ?? 0) + count);
-    if (result.violation !== undefined) {
-      failures.push(seed);
-      console.log(describe(result, plan));
-    }
-    if (nowMs - toldMs > 10_000) {
-      toldMs = nowMs;
-      console.log(`${seeds} seeds, ${failures.length} failed, now at seed ${seed}`);
-    }
-  }
+  const range = plan.last === Number.MAX_SAFE_INTEGER ? 'on' : `to ${plan.last}`;
+  if (plan.last > plan.first) console.log(`seeds ${plan.first} ${range}, node ${process.version}`);
+  runAll(plan, tally);
   const { user, system } = process.cpuUsage(cpuStart);
-  const cpuMinutes = (user + system) / 60e6;
-  const hours = virtualMs / 3_600_000;
-  console.log(
-    `${seeds} seeds, ${hours.toFixed(2)} simulated hours, ${events} events, ` +
-      `${(hours / cpuMinutes).toFixed(2)} simulated hours per CPU minute; ` +
-      `${failures.length} failed${failures.length > 0 ? `: ${failures.join(' ')}` : ''}`,
-  );
-  if (plan.marks || plan.first === plan.last) {
-    for (const [name, count] of [...totals].sort()) console.log(`  ${name}: ${count}`);
-  }
-  return failures.length === 0 ? 0 : 1;
+  const catalogue = markCatalogue(ROOT);
+  for (const line of tally.summary((user + system) / 60e6, catalogue)) console.log(line);
+  const details = plan.marks || plan.first === plan.last;
+  if (details) for (const line of tally.details(catalogue)) console.log(line);
+  return tally.failures.length === 0 ? 0 : 1;
 }
 
 process.exitCode = main();
