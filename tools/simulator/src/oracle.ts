@@ -11,6 +11,7 @@ import { MachineWatch } from './invariants/machines.ts';
 import { Streams } from './invariants/streams.ts';
 import { Tokens } from './invariants/tokens.ts';
 import { Versions } from './invariants/versions.ts';
+import { Waiters } from './invariants/waiters.ts';
 import type { SimNode } from './node.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
@@ -48,6 +49,7 @@ export class Oracle implements Observer {
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);
+    new Waiters(world, this.history);
     this.versions = new Versions(world, this.history);
   }
 
@@ -96,7 +98,11 @@ export class Oracle implements Observer {
   /** Production code reached a rare place, in a member or, undefined, in a client. */
   mark(node: SimNode | undefined, name: string): void {
     this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
-    if (node !== undefined) this.#world.trace(() => `n${node.id} mark: ${name}`);
+    if (node === undefined) return;
+    this.#world.trace(() => `n${node.id} mark: ${name}`);
+    // ImageWhole: as long as the medium is, image and log fit together after any crash.
+    if (name !== 'image set aside' || node.damaged || node.isWiped) return;
+    this.#world.fail('ImageWhole', `member ${node.id} sets its image aside, which nothing damaged`);
   }
 
   count(name: string): void {

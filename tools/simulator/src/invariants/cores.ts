@@ -55,7 +55,9 @@ export class Cores {
       seen = { replica, term, commit, ...fresh };
       this.#seen.set(node.id, seen);
     }
+    const led = seen.leads && seen.term === raft.term;
     this.#checkTerm(node, seen);
+    if (led && seen.leads && raft.commit > seen.commit) this.#logs.commits(node, raft.commit);
     this.#checkIndexes(node, seen);
     if (seen.events++ % BOUNDS_EVERY === 0) this.#checkBounds(node, replica);
   }

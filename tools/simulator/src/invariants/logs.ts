@@ -126,6 +126,15 @@ export class Logs {
     }
   }
 
+  /** CommitOwnTerm: a leader counts replicas of its own term's entries only (Raft §5.4.2). */
+  commits(node: SimNode, index: Index): void {
+    const { written, leading } = this.#of(node.id);
+    const term = written.terms[index];
+    if (leading === undefined || term === leading) return;
+    const what = `entry ${index} of term ${term} by count`;
+    this.#fail('CommitOwnTerm', `leader ${node.id} of term ${leading} commits ${what}`);
+  }
+
   /** The node leads no more. */
   follows(node: SimNode): void {
     this.#of(node.id).leading = undefined;

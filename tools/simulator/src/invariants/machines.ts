@@ -6,6 +6,7 @@ import type { Stream } from '../seed.ts';
 import type { Settings } from '../settings.ts';
 import type { Life, World } from '../world.ts';
 import type { History, HistoryCursor } from './history.ts';
+import { LeaseLifts } from './lifts.ts';
 import type { Logs } from './logs.ts';
 import { ReloadedTwin, recorder } from './reload.ts';
 import type { Streams } from './streams.ts';
@@ -47,8 +48,9 @@ export class MachineWatch {
   }
 
   attach(machine: StateMachine): StateMachine {
-    const { history } = this.#options;
+    const { history, world, settings } = this.#options;
     const who = `member ${this.#node.id}`;
+    const lifts = new LeaseLifts(world, settings.electionMs);
     const load = machine.load.bind(machine);
     const loaded = machine.loaded.bind(machine);
     const begin = machine.begin.bind(machine);
@@ -82,7 +84,8 @@ export class MachineWatch {
       this.#options.logs.applies(this.#node, index, term);
       history.begin(who, cursor, index, term, entry);
       const watched = this.#watched(who, cursor, sink);
-      begin(index, term, entry, this.#twin === undefined ? watched : recorder(said, watched));
+      const told = this.#twin === undefined ? watched : recorder(said, watched);
+      lifts.watch(who, machine, entry, () => begin(index, term, entry, told));
     };
     machine.next = () => {
       const more = next();
