@@ -1,4 +1,4 @@
-import { type MemberId, NO_MEMBER } from '@lockstep/model';
+import { type MemberId, mark, NO_MEMBER } from '@lockstep/model';
 import type { VoteRequest, VoteResponse } from './contract.ts';
 import type { Core, Vote } from './core.ts';
 import { becomeFollower } from './follower.ts';
@@ -50,10 +50,12 @@ function lags(core: Core): boolean {
  */
 export function campaign(core: Core, kind: CampaignKind): void {
   if (core.role === 'leader') return;
+  if (core.role === 'candidate') mark('election without result');
   core.resetElectionTimer();
   if (kind !== 'last-resort' && !core.membership.isVoter(core.id)) return;
   if (!mayLead(core) || (kind !== 'pre-vote' && !core.mayVote)) return;
   if (kind === 'transfer' && lags(core)) return;
+  if (kind === 'last-resort') mark('election of last resort');
   if (kind === 'transfer') becomeCandidate(core, true);
   else becomePreCandidate(core);
   const { candidacy } = core;
@@ -130,7 +132,10 @@ function requestVotes(core: Core): void {
 export function handleVoteRequest(core: Core, request: VoteRequest): void {
   if (request.term > core.term) {
     // While a leader is alive, others cannot force an election (thesis §4.2.3).
-    if (core.sticky && !request.transfer) return;
+    if (core.sticky && !request.transfer) {
+      mark('vote refused for the sake of a live leader');
+      return;
+    }
     if (!request.preVote) becomeFollower(core, request.term, NO_MEMBER);
   }
   if (request.preVote) {
@@ -141,6 +146,7 @@ export function handleVoteRequest(core: Core, request: VoteRequest): void {
   }
   const granted = request.term === core.term && canVoteFor(core, request);
   if (granted) {
+    if (core.vote === request.from) mark('vote given a second time to the same');
     if (core.role !== 'follower') becomeFollower(core, core.term, NO_MEMBER);
     core.voteFor(request.from);
     core.electionElapsed = 0;
@@ -173,7 +179,10 @@ function respond(core: Core, request: VoteRequest, term: number, reject: boolean
 export function handleVoteResponse(core: Core, response: VoteResponse): void {
   const { candidacy } = core;
   if (candidacy === undefined || response.campaign !== candidacy.campaign) return;
-  if (response.incarnation !== core.config.incarnation) return;
+  if (response.incarnation !== core.config.incarnation) {
+    mark('vote for a former life dropped');
+    return;
+  }
   if (response.preVote !== candidacy.preVote) return;
   if (!candidacy.votes.has(response.from)) candidacy.votes.set(response.from, voteOf(response));
   decide(core);
@@ -181,6 +190,7 @@ export function handleVoteResponse(core: Core, response: VoteResponse): void {
 
 function voteOf(response: VoteResponse): Vote {
   if (response.reject) return 'refused';
+  if (response.conditional) mark('conditional vote received');
   return response.conditional ? 'conditional' : 'granted';
 }
 
@@ -211,6 +221,7 @@ function decide(core: Core): boolean {
   const result = tally(core, candidacy.votes);
   if (result === 'pending') return false;
   if (result === 'lost') {
+    mark('election lost');
     becomeFollower(core, core.term, NO_MEMBER);
   } else if (candidacy.preVote) {
     becomeCandidate(core, false);

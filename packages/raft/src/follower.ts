@@ -1,4 +1,4 @@
-import { type MemberId, NO_MEMBER, type Term } from '@lockstep/model';
+import { type MemberId, mark, NO_MEMBER, type Term } from '@lockstep/model';
 import type {
   AppendRequest,
   HeartbeatRequest,
@@ -45,13 +45,19 @@ export function handleAppend(core: Core, message: AppendRequest): void {
   const { log } = core;
   const { prevIndex, prevTerm, entries } = message;
   if (message.readRound > core.roundAnswered) confirmRound(core, message.from, message.readRound);
-  if (!isContiguous(message)) return;
+  if (!isContiguous(message)) {
+    mark('append with a gap dropped');
+    return;
+  }
   if (prevIndex < log.commit) {
+    mark('append below the commit index');
     // An old or early message. What is committed here is certainly in the leader's log.
     acceptUpTo(core, message.from, log.commit);
     return;
   }
   if (prevIndex > log.lastIndex || log.term(prevIndex) !== prevTerm) {
+    if (prevIndex > log.lastIndex) mark('append leaves a gap');
+    else mark('append conflicts');
     rejectAppend(core, message);
     return;
   }
@@ -126,6 +132,7 @@ function confirmRound(core: Core, to: MemberId, readRound: number): void {
 export function forwardRead(core: Core, context: ReadContext): void {
   const { id, leader, term } = core;
   if (leader === NO_MEMBER) {
+    mark('read without a leader');
     core.outbox.dropRead(context);
     return;
   }
@@ -136,8 +143,10 @@ export function forwardRead(core: Core, context: ReadContext): void {
 export function handleReadIndexResponse(core: Core, message: ReadIndexResponse): void {
   const context = core.forwardedReads.take(message.context);
   if (context === undefined) return;
-  if (message.index === 0) core.outbox.dropRead(context);
-  else core.outbox.readState({ context, index: message.index });
+  if (message.index === 0) {
+    mark('read refused by a former leader');
+    core.outbox.dropRead(context);
+  } else core.outbox.readState({ context, index: message.index });
 }
 
 /**

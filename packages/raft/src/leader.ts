@@ -1,4 +1,4 @@
-import { invariant, type MemberId, NO_MEMBER } from '@lockstep/model';
+import { invariant, type MemberId, mark, NO_MEMBER } from '@lockstep/model';
 import { dataBytes } from './config.ts';
 import type { Entry, Message, ProposeResult, ReadContext } from './contract.ts';
 import { EntryType } from './contract.ts';
@@ -47,7 +47,9 @@ function appendEntry(core: Core, leadership: Leadership, type: EntryType, data: 
 function refusal(leadership: Leadership, bytes: number): ProposeResult | undefined {
   // An entry taken now could miss the target, whose election would then fail (T-1).
   if (leadership.leaving || leadership.transferTarget !== NO_MEMBER) return 'transferring';
-  return leadership.hasRoom(bytes) ? undefined : 'overloaded';
+  if (leadership.hasRoom(bytes)) return undefined;
+  mark('proposal refused: too much uncommitted');
+  return 'overloaded';
 }
 
 /** Appends the data as entries of this term, all or none. */
@@ -105,11 +107,13 @@ export function tickLeader(core: Core, leadership: Leadership): void {
     leadership.quorumTicks = 0;
     // Check-quorum (thesis §6.2): a leader that reaches no majority makes way.
     if (!leadership.takeQuorumActive()) {
+      mark('leader without a quorum steps down');
       becomeFollower(core, core.term, NO_MEMBER);
       return;
     }
   }
   if (!tickTransfer(core, leadership)) {
+    mark('leader that is no voter steps down');
     becomeFollower(core, core.term, NO_MEMBER);
     return;
   }
@@ -145,6 +149,7 @@ export function readOnLeader(
   from: MemberId,
 ): void {
   if (core.log.commit < leadership.termStart) {
+    mark('read held until the first commit of the term');
     leadership.reads.hold(context, from);
     return;
   }

@@ -1,4 +1,4 @@
-import { type Index, invariant, type Term } from '@lockstep/model';
+import { type Index, invariant, mark, type Term } from '@lockstep/model';
 import { entryBytes } from './config.ts';
 import type { Entry, LogReader, SnapshotMeta } from './contract.ts';
 import { EntryType } from './contract.ts';
@@ -104,6 +104,7 @@ export class RaftLog {
     const from = entries[0]!.index;
     invariant(from > this.#commit, () => `truncation at ${from}, commit is ${this.#commit}`);
     invariant(from <= this.#last + 1, () => `append at ${from} leaves a gap after ${this.#last}`);
+    if (from <= this.#last) mark('log overwritten');
     this.#tail.append(entries);
     this.#last = this.#tail.last;
     this.#lastEntry = entries[entries.length - 1];
@@ -225,7 +226,8 @@ export class RaftLog {
   install(meta: SnapshotMeta): void {
     const { index } = meta;
     invariant(index > this.#applied, () => `snapshot ${index} ≤ applied ${this.#applied}`);
-    if (this.term(index) !== meta.term) {
+    if (this.term(index) === meta.term) mark('log goes on behind a snapshot');
+    else {
       invariant(index > this.#commit, () => `snapshot ${index} ≤ commit ${this.#commit}`);
       this.#tail.restart(index);
       this.#snapshot = meta;

@@ -1,4 +1,4 @@
-import { type Index, invariant, type MemberId } from '@lockstep/model';
+import { type Index, invariant, type MemberId, mark } from '@lockstep/model';
 import type { ReadContext } from './contract.ts';
 
 export interface PendingRead {
@@ -93,6 +93,7 @@ export class ForwardedReads {
     for (const read of this.#waiting.values()) {
       if (++read.age > ticksMax) expired.push(read.context);
     }
+    if (expired.length > 0) mark('forwarded read went unanswered');
     for (const context of expired) this.#waiting.delete(context.counter);
     return expired;
   }

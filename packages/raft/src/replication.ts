@@ -1,4 +1,4 @@
-import { type Index, invariant } from '@lockstep/model';
+import { type Index, invariant, mark } from '@lockstep/model';
 import { entryBytes } from './config.ts';
 import type { AppendResponse, Entry, HeartbeatResponse } from './contract.ts';
 import type { Core } from './core.ts';
@@ -35,6 +35,7 @@ function sendAppend(core: Core, leadership: Leadership, peer: Progress): boolean
     const found = log.slice(peer.next, log.lastIndex + 1, appendBytesMax, appendEntriesMax);
     if (found === 'compacted') return needSnapshot(core, peer);
     if (found === 'pending') {
+      mark('append waits for entries from disk');
       peer.awaitingLog = true;
       return false;
     }
@@ -65,6 +66,7 @@ function needSnapshot(core: Core, peer: Progress): false {
     peer.becomeSnapshot();
     core.outbox.needSnapshot(peer.id);
   } else {
+    mark('snapshot needed by a silent follower');
     peer.becomeProbe(peer.next);
     peer.probeSent = true;
   }
@@ -81,6 +83,7 @@ export function handleAppendResponse(
   if (peer === undefined || message.index > core.log.lastIndex) return;
   peer.active = true;
   if (message.reject) {
+    if (message.index <= peer.match) mark('rejection out of date');
     const { hintIndex, hintTerm } = message;
     // Second half of the fast back-up: skip the terms of this log that the follower cannot have.
     const hint = hintTerm > 0 ? core.log.findConflict(hintIndex, hintTerm).index : hintIndex;
@@ -120,6 +123,7 @@ export function handleHeartbeatResponse(
     // Alive, yet nothing was acknowledged for a heartbeat: ask, past a full window too.
     peer.stalled = false;
     peer.checkDue = true;
+    mark('alive but nothing acknowledged');
     if (peer.inflights.full) peer.inflights.freeFirst();
     leadership.appendsDue = true;
   }

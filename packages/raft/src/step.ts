@@ -1,4 +1,4 @@
-import { NO_MEMBER } from '@lockstep/model';
+import { mark, NO_MEMBER } from '@lockstep/model';
 import type { AppendRequest, HeartbeatRequest, Message } from './contract.ts';
 import type { Core } from './core.ts';
 import { campaign, handleVoteRequest, handleVoteResponse } from './election.ts';
@@ -50,6 +50,7 @@ export function step(core: Core, message: Message): void {
 function answerStale(core: Core, message: Message): void {
   const { id, term } = core;
   if (message.kind === 'append' || message.kind === 'heartbeat') {
+    mark('former leader told of a later term');
     core.outbox.send({
       kind: 'heartbeat-response',
       from: id,
@@ -58,6 +59,7 @@ function answerStale(core: Core, message: Message): void {
       readRound: 0,
     });
   } else if (message.kind === 'read-index') {
+    mark('read of a former term refused');
     refuseRead(core, message.context, message.from);
   }
 }

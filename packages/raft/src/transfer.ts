@@ -1,4 +1,4 @@
-import { type MemberId, NO_MEMBER } from '@lockstep/model';
+import { type MemberId, mark, NO_MEMBER } from '@lockstep/model';
 import type { Core } from './core.ts';
 import type { Leadership } from './leadership.ts';
 
@@ -27,6 +27,7 @@ export function continueTransfer(core: Core, leadership: Leadership, heard: Memb
     return;
   }
   if (leadership.leaving && leadership.transferTarget === NO_MEMBER) {
+    mark('leader that is no voter hands over');
     // Any voter that has it all will do.
     beginTransfer(core, leadership, heard);
     return;
@@ -42,7 +43,10 @@ export function tickTransfer(core: Core, leadership: Leadership): boolean {
     return false;
   }
   if (leadership.transferTarget === NO_MEMBER) return true;
-  if (++leadership.transferTicks >= electionTicks) leadership.transferTarget = NO_MEMBER;
+  if (++leadership.transferTicks >= electionTicks) {
+    mark('leadership transfer given up');
+    leadership.transferTarget = NO_MEMBER;
+  }
   return true;
 }
 
