@@ -96,16 +96,22 @@ async function versus(name: string, ours: MakeClients, rival: MakeClients | unde
   }
 }
 
-/** Three replicas in one thread without disk, network or door: what the core costs. */
+/**
+ * In one thread, without network or door: consensus alone, with its log in memory and with the
+ * write-ahead log on a disk in memory; then three whole replicas.
+ */
 function benchCore(): void {
-  const script = fileURLToPath(new URL('../../../packages/replica/bench/core.ts', import.meta.url));
-  const flags = ['--conditions=@lockstep/source', '--import', 'tsx'];
+  const folder = new URL('../../../packages/replica/bench/', import.meta.url);
+  const spawn = (script: string, ...args: readonly string[]): void => {
+    const flags = ['--conditions=@lockstep/source', '--import', 'tsx'];
+    const path = fileURLToPath(new URL(script, folder));
+    spawnSync(process.execPath, [...flags, ...nodeArgs, path, ...args], { stdio: 'inherit' });
+  };
+  for (const log of ['memory', 'wal']) {
+    for (const inFlight of ['1', '100', '1000']) spawn('consensus.ts', inFlight, log);
+  }
   for (const inFlight of ['10', '100', '1000']) {
-    for (const through of ['leader', 'follower']) {
-      spawnSync(process.execPath, [...flags, script, inFlight, '100000', through], {
-        stdio: 'inherit',
-      });
-    }
+    for (const through of ['leader', 'follower']) spawn('replicas.ts', inFlight, '100000', through);
   }
 }
 
@@ -173,7 +179,7 @@ async function benchHandOver(ours: LockstepServers): Promise<void> {
 const wants = (part: (typeof PARTS)[number]): boolean => parts.includes(part);
 console.log(`node ${process.version}, ${value.length}-byte values, ${values.seconds} s a line\n`);
 if (wants('core')) benchCore();
-printHeader();
+if (parts.some((part) => part !== 'core')) printHeader();
 if (wants('ceilings')) await benchCeilings();
 const doors = [
   ['etcd', benchEtcd],

@@ -11,9 +11,9 @@ import type { Extension, KeyspaceDefinition, Procedure } from '@lockstep/state-m
 import { World } from '../test/test-world.ts';
 
 /**
- * The core alone: three replicas in one thread, memory log and image, loopback network, virtual
+ * Three whole replicas in one thread: memory log and image, loopback network, virtual
  * time; commands of 256 bytes in a closed loop. Prints commands committed and applied per second.
- *   node --conditions=@lockstep/source --import tsx bench/core.ts [in flight] [commands] [follower]
+ *   node --conditions=@lockstep/source --import tsx bench/replicas.ts [in flight] [commands] [follower]
  */
 const space: KeyspaceDefinition<Uint8Array> = {
   id: 200,
