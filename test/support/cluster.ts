@@ -33,6 +33,8 @@ export class Member {
   failures = 0;
   /** Another build's entry point, for upgrades. */
   main = MAIN;
+  /** Exit code of the last process that ended by itself; undefined while one runs. */
+  exitCode: number | undefined;
 
   constructor(
     name: string,
@@ -62,12 +64,14 @@ export class Member {
       env: { ...process.env, ...this.#env },
     });
     this.#process = child;
+    this.exitCode = undefined;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         this.output = (this.output + chunk.toString()).slice(-this.outputMax);
       });
     }
     child.once('exit', (code) => {
+      this.exitCode = code ?? undefined;
       if (code !== null && code !== 0) {
         this.failures++;
         console.error(`${this.name} exited with ${code}: ${this.output.slice(-5000)}`);
@@ -124,14 +128,31 @@ export interface Surroundings {
   readonly main?: string;
 }
 
+function portsFrom(ports: readonly number[]): MemberPorts {
+  const [peer = 0, etcd = 0, zookeeper = 0, redis = 0, admin = 0] = ports;
+  return { peer, etcd, zookeeper, redis, admin };
+}
+
+function flagsOf(name: string, ports: MemberPorts): string[] {
+  const doors = Object.entries(ports).flatMap(([door, port]) => [
+    `--listen-${door}`,
+    `127.0.0.1:${port}`,
+  ]);
+  return ['--name', name, ...doors];
+}
+
 /** Members as processes on loopback with data in a temporary directory. */
 export class Cluster {
   readonly directory: string;
-  readonly members: readonly Member[];
+  /** Those that are members: a removed one is taken out by `forget`. */
+  readonly members: Member[];
+  readonly #flags: readonly string[];
+  #newcomers = 0;
 
-  private constructor(directory: string, members: readonly Member[]) {
+  private constructor(directory: string, members: readonly Member[], flags: readonly string[]) {
     this.directory = directory;
-    this.members = members;
+    this.members = [...members];
+    this.#flags = flags;
   }
 
   static async start(
@@ -141,32 +162,54 @@ export class Cluster {
   ): Promise<Cluster> {
     const directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
     const ports = await freePorts(count * 5);
-    const portsOf = (i: number): MemberPorts => {
-      const [peer = 0, etcd = 0, zookeeper = 0, redis = 0, admin = 0] = ports.slice(i * 5);
-      return { peer, etcd, zookeeper, redis, admin };
-    };
+    const portsOf = (i: number): MemberPorts => portsFrom(ports.slice(i * 5));
     const names = Array.from({ length: count }, (_, i) => `n${i + 1}`);
     const peers = await Promise.all(
       names.map((name, i) => peerProxy?.(name, portsOf(i).peer) ?? portsOf(i).peer),
     );
     const initial = names.map((name, i) => `${name}=127.0.0.1:${peers[i]}`).join(',');
     const members = names.map((name, i) => {
-      const doors = Object.entries(portsOf(i)).flatMap(([door, port]) => [
-        `--listen-${door}`,
-        `127.0.0.1:${port}`,
-      ]);
       const data = dataDirectory?.(name, directory) ?? join(directory, name);
-      const where = ['--name', name, '--data-dir', data, '--initial-cluster', initial];
-      const args = [...where, '--advertise-peer', `127.0.0.1:${peers[i]}`, ...doors, ...flags];
+      const where = ['--data-dir', data, '--initial-cluster', initial];
+      const advertised = ['--advertise-peer', `127.0.0.1:${peers[i]}`];
+      const args = [...where, ...advertised, ...flagsOf(name, portsOf(i)), ...flags];
       return new Member(name, portsOf(i), args, env?.(name));
     });
-    const cluster = new Cluster(directory, members);
+    const cluster = new Cluster(directory, members, flags);
     for (const member of members) {
       member.main = main;
       member.start();
     }
     await cluster.allHealthy();
     return cluster;
+  }
+
+  /**
+   * A member that is to join: not added to the cluster yet, not started. Given a former one, it
+   * takes that one's name and ports, and a directory of its own.
+   */
+  async newcomer(former?: Member): Promise<Member> {
+    this.#newcomers += 1;
+    const name = former?.name ?? `j${this.#newcomers}`;
+    const ports = former?.ports ?? portsFrom(await freePorts(5));
+    const all = [...this.members.filter((member) => member !== former), { name, ports }];
+    const initial = all.map((each) => `${each.name}=127.0.0.1:${each.ports.peer}`).join(',');
+    const directory = join(this.directory, `${name}-${this.#newcomers}`);
+    return new Member(name, ports, [
+      ...['--data-dir', directory, '--initial-cluster', initial],
+      ...['--initial-cluster-state', 'existing', ...flagsOf(name, ports), ...this.#flags],
+    ]);
+  }
+
+  /** Counts a member that was added and started among the members. */
+  admit(member: Member): void {
+    this.members.push(member);
+  }
+
+  /** Forgets a member that was removed; ends its process if it still runs. */
+  async forget(member: Member): Promise<void> {
+    this.members.splice(this.members.indexOf(member), 1);
+    await member.stop();
   }
 
   /** Waits until every member answers with a majority behind it. */

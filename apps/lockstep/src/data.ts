@@ -11,6 +11,7 @@ import {
   NodeFileSystem,
 } from '@lockstep/storage';
 import { type Formation, formationFrom, formationOf, hex64 } from './formation.ts';
+import { formOrJoin, joinedFormation } from './joining.ts';
 import type { Settings } from './settings.ts';
 
 /** An operating error of the data directory, with its path. */
@@ -33,9 +34,12 @@ export interface MemberData {
  * Opens a member's data directory, making it when there is none, locks it against other processes
  * and takes the next incarnation, durable before anything else happens. What a directory says of
  * its member and cluster wins over the flags (design §10), unless they name others: then it throws
- * DATA_DIRECTORY_MISMATCH. INVALID_OPTION when there is none and the flags form no cluster.
+ * DATA_DIRECTORY_MISMATCH. Throws what `formOrJoin` says when there is none yet.
  */
-export async function openMemberData(settings: Settings): Promise<MemberData> {
+export async function openMemberData(
+  settings: Settings,
+  say: (text: string) => void,
+): Promise<MemberData> {
   const path = settings['data-dir'];
   // Bad flags leave no directory behind.
   if (!existsSync(path)) formationOf(settings);
@@ -46,7 +50,7 @@ export async function openMemberData(settings: Settings): Promise<MemberData> {
   const fileSystem = new NodeFileSystem(path);
   const unlock = () => new Promise<void>((resolve) => release(() => resolve()));
   try {
-    const { directory, formation } = await openOrCreate(fileSystem, path, settings);
+    const { directory, formation } = await openOrCreate(fileSystem, path, settings, say);
     const incarnation = await call<Incarnation>(path, (done) => directory.nextIncarnation(done));
     const images = new LevelImageDirectory(join(path, 'images'));
     return { path, fileSystem, images, directory, formation, incarnation, release: unlock };
@@ -60,6 +64,7 @@ async function openOrCreate(
   fileSystem: NodeFileSystem,
   path: string,
   settings: Settings,
+  say: (text: string) => void,
 ): Promise<{ directory: DataDirectory; formation: Formation }> {
   const found = await new Promise<DataDirectory | FileError>((resolve) =>
     DataDirectory.open(fileSystem, (error, directory) => resolve(error ?? directory)),
@@ -68,13 +73,17 @@ async function openOrCreate(
     return { directory: found, formation: knownFormation(path, found.identity, settings) };
   }
   if (found.code !== 'ENOENT') throw new DataError(`${path}: ${found.message}`);
-  const formation = formationOf(settings);
+  const formation = await formOrJoin(settings, say);
+  const { ids } = formation;
   const identity = {
     uuid: randomUUID(),
     name: formation.self.name,
     member: formation.self.id,
     cluster: hex64(formation.clusterId),
-    formation: { members: formation.text, token: formation.token },
+    formation: {
+      ...{ members: formation.text, token: formation.token },
+      ...(ids === undefined ? {} : { ids }),
+    },
   };
   const directory = await call<DataDirectory>(path, (done) =>
     DataDirectory.create(fileSystem, identity, done),
@@ -86,9 +95,15 @@ async function openOrCreate(
 function knownFormation(path: string, identity: DataIdentity, settings: Settings): Formation {
   const { name, member, cluster, formation } = identity;
   const own = `member ${member} (${name}) of cluster ${cluster}`;
-  if (formation !== undefined && settings['initial-cluster'] === '') {
-    const { self, ...known } = formationFrom(formation.members, formation.token, name);
-    if (settings.name === name && self !== undefined) return { ...known, self };
+  // Flags that speak of an existing cluster do not say how it was formed.
+  const joins = settings['initial-cluster-state'] === 'existing';
+  if (formation !== undefined && (joins || settings['initial-cluster'] === '')) {
+    const { members, token, ids } = formation;
+    if (settings.name === name) {
+      if (ids !== undefined) return joinedFormation(members, token, name, ids, cluster);
+      const { self, ...known } = formationFrom(members, token, name);
+      if (self !== undefined) return { ...known, self };
+    }
     throw new LockstepError('DATA_DIRECTORY_MISMATCH', path, own, `a member '${settings.name}'`);
   }
   const expected = formationOf(settings);

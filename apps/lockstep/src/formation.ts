@@ -3,7 +3,7 @@ import { LockstepError, type MemberId } from '@lockstep/model';
 import { formatAddress, parseAddress, parseCluster } from './option-value.ts';
 import type { Settings } from './settings.ts';
 
-/** A member of a new cluster, the same on every member that forms it. */
+/** A member of a new cluster, the same on every member that forms it; or of the cluster joined. */
 export interface FoundingMember {
   readonly id: MemberId;
   readonly name: string;
@@ -19,6 +19,8 @@ export interface Formation {
   /** Members as `name=host:port`, in order of id, separated by commas. */
   readonly text: string;
   readonly token: string;
+  /** Joined a cluster that others have formed: their ids and its own, in the order of the text. */
+  readonly ids?: readonly MemberId[];
 }
 
 /** First 64 bits of a digest; never 0, which clients take for "none". */
@@ -54,18 +56,20 @@ export function formationFrom(
   text: string,
   token: string,
   name: string,
+  ids?: readonly MemberId[],
 ): Omit<Formation, 'self'> & { readonly self: FoundingMember | undefined } {
   const addresses = [...(parseCluster(text) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   const listed = addresses.map(([member, address]) => `${member}=${formatAddress(address)}`);
   const clusterId = hash64(token, ...listed);
   const members = addresses.map(([member, address], i) => ({
-    id: i + 1,
+    id: ids?.[i] ?? i + 1,
     name: member,
     etcdId: hash64(token, `${member}=${formatAddress(address)}`),
     peerAddress: formatAddress(address),
   }));
   const self = members.find((member) => member.name === name);
-  return { clusterId, members, self, text: listed.join(','), token };
+  const joined = ids === undefined ? {} : { ids };
+  return { clusterId, members, self, text: listed.join(','), token, ...joined };
 }
 
 /** `0.0.0.0` is never published (design §10), also not by a member that is alone for now. */

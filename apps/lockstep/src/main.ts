@@ -5,10 +5,11 @@ import { DEFAULT_ADMIN, DEFAULT_REDIS } from './admin-client.ts';
 import { DEMO_MEMBERS_MAX, runDemo } from './demo.ts';
 import { runLocked } from './lock.ts';
 import { printLocks } from './locks.ts';
+import { addMember, printMembers, promoteMember, removeMember, updateMember } from './member.ts';
 import { changeOption, printOptions } from './option.ts';
 import { accepted, formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
-import { serve } from './serve.ts';
+import { exitCodeOf, serve } from './serve.ts';
 import { readConfigFile, resolveSettings } from './settings.ts';
 import { printStatus } from './status.ts';
 import { VERSION } from './version.ts';
@@ -89,6 +90,49 @@ program
     name === undefined || value === undefined
       ? printOptions(flags.admin, name, flags.json === true)
       : changeOption(flags.admin, name, value),
+  );
+
+const member = program
+  .command('member')
+  .description('the members of the cluster: list, add, promote, remove, update');
+const MEMBER = 'name, id as listed, or peer address';
+
+member
+  .command('list')
+  .description('every member: id, name, role, addresses')
+  .addOption(adminOption)
+  .option('--json', 'for programs')
+  .action(({ admin, json }: AdminFlags) => printMembers(admin, json === true));
+
+member
+  .command('add <name>')
+  .description('let a new member in, as learner; prints how to start it')
+  .addOption(adminOption)
+  .requiredOption('--peer <host:port>', 'where it will listen for the other members')
+  .option('--voter', 'it gets its vote by itself, as soon as it has caught up')
+  .action((name: string, { admin, peer, voter }: AdminFlags & { peer: string; voter?: true }) =>
+    addMember(admin, name, peer, voter !== true),
+  );
+
+member
+  .command('promote <member>')
+  .description(`give a learner that has caught up its vote (${MEMBER})`)
+  .addOption(adminOption)
+  .action((which: string, { admin }: AdminFlags) => promoteMember(admin, which));
+
+member
+  .command('remove <member>')
+  .description(`take a member out for good; it stops by itself (${MEMBER})`)
+  .addOption(adminOption)
+  .action((which: string, { admin }: AdminFlags) => removeMember(admin, which));
+
+member
+  .command('update <member>')
+  .description(`tell the others where a member listens for them now (${MEMBER})`)
+  .addOption(adminOption)
+  .requiredOption('--peer <host:port>', 'its new peer address')
+  .action((which: string, { admin, peer }: AdminFlags & { peer: string }) =>
+    updateMember(admin, which, peer),
   );
 
 program
@@ -172,5 +216,5 @@ try {
   const next = error instanceof LockstepError && !usage ? `; ${error.hint}` : '';
   console.error(`lockstep: ${(error as Error).message}${next}`);
   // A member that could not open all its doors has others open already.
-  process.exit(usage ? EXIT_USAGE : 1);
+  process.exit(usage ? EXIT_USAGE : (exitCodeOf(error) ?? 1));
 }

@@ -38,10 +38,10 @@ export const OPTIONS = [
   },
   {
     name: 'initial-cluster-state',
-    type: { kind: 'choice', choices: ['new'] },
+    type: { kind: 'choice', choices: ['new', 'existing'] },
     default: 'new',
     scope: 'member',
-    doc: 'new forms the cluster or restarts a member of it; joining one is not there yet',
+    doc: 'new forms the cluster; existing joins one, after `lockstep member add`',
   },
   {
     name: 'initial-cluster-token',

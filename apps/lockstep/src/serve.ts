@@ -11,8 +11,10 @@ import {
   zookeeperExtension,
 } from '@lockstep/adapter-zookeeper';
 import { Metrics, startAdmin } from '@lockstep/admin';
-import type { FileError } from '@lockstep/model';
-import { directoryRefusal, levelRefusal, type MemberReplica, openReplica } from '@lockstep/replica';
+
+import { type FileError, LockstepError } from '@lockstep/model';
+import { levelRefusal, type MemberReplica, openReplica, peerRefusal } from '@lockstep/replica';
+
 import {
   createStateMachine,
   ELECTION_TIMEOUT_OPTION,
@@ -28,12 +30,25 @@ import { type Mesh, type MeshOptions, openMesh } from '@lockstep/transport';
 import type { Logger } from 'pino';
 import { type MemberData, memberDirectoryOf, openMemberData } from './data.ts';
 import { type Formation, hex64, isUnspecified, overruledFlags } from './formation.ts';
+import { describeCluster } from './introduction.ts';
 import { openMemberLog } from './member-log.ts';
 import { nodeClock, nodeRandom, nodeScheduler } from './node-ports.ts';
 import { formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import type { Settings } from './settings.ts';
 import { type Door, stopOnSignal } from './shutdown.ts';
+import { watchStanding } from './standing.ts';
 import { VERSION } from './version.ts';
+
+/** It was removed, or its place is taken by another directory: no restart will help. */
+const EXIT_NOT_A_MEMBER = 3;
+
+/** Exit code that tells supervisors not to start this member again; undefined for other errors. */
+export function exitCodeOf(error: unknown): number | undefined {
+  if (!(error instanceof LockstepError)) return undefined;
+  const { code } = error;
+  const gone = code === 'MEMBER_REMOVED' || code === 'MEMBER_HAS_OTHER_DIRECTORY';
+  return gone ? EXIT_NOT_A_MEMBER : undefined;
+}
 
 /** The member found itself wrong, or a device failed it: it must not be restarted blindly. */
 const EXIT_FATAL = 70;
@@ -43,22 +58,30 @@ type DoorName = 'etcd' | 'zookeeper' | 'redis' | 'admin';
 /** Runs one member until SIGINT or SIGTERM. Rejects when it cannot start. */
 export async function serve(settings: Settings): Promise<void> {
   const log = openMemberLog(settings);
-  const data = await openMemberData(settings);
+  const data = await openMemberData(settings, (text) => log.info(text));
   const { formation } = data;
   for (const line of overruledFlags(settings, formation)) log.warn(line);
   let member: MemberReplica | undefined;
-  const refusal: Refusal = (theirs) =>
+  const refusal: Refusal = (theirs, isPeer) =>
     member === undefined
       ? undefined
       : (levelRefusal(member.state.featureLevel, theirs) ??
-        directoryRefusal(member.state.members(), theirs));
-  const mesh = await openMemberMesh(settings, formation, data, log, refusal);
+        peerRefusal(member.state, theirs, isPeer));
+  const describe = () =>
+    member === undefined
+      ? null
+      : describeCluster(member, hex64(formation.clusterId), formation.token);
+  const mesh = await openMemberMesh(settings, formation, data, log, { verify: refusal, describe });
   const replica = await openMember(settings, formation, data, mesh, log);
   member = replica;
   const open = await openDoors(settings, replica, log);
   const compaction = new AutoCompaction({ replica, clock: nodeClock });
+  const { uuid } = data.directory.identity;
+  const standing = watchStanding(replica, formation, uuid, electionMsOf(settings), (reason) =>
+    die(reason, log),
+  );
   const release = (): Promise<void> => data.release();
-  stopOnSignal({ doors: open, duties: [compaction], replica, release }, log);
+  stopOnSignal({ doors: open, duties: [compaction, standing], replica, release }, log);
   process.on('uncaughtException', (error) => die(error, log));
   announceWhenReady(settings, formation, replica, log);
 }
@@ -70,7 +93,7 @@ function openMemberMesh(
   formation: Formation,
   data: MemberData,
   log: Logger,
-  verify: Refusal,
+  identity: Pick<MeshOptions, 'verify' | 'describe'>,
 ): Promise<Mesh> {
   return new Promise((resolve, reject) => {
     openMesh(
@@ -81,7 +104,7 @@ function openMemberMesh(
         incarnation: data.incarnation,
         dataDirectory: data.directory.identity.uuid,
         levels: { oldest: FEATURE_LEVEL_OLDEST, newest: FEATURE_LEVEL },
-        verify,
+        ...identity,
         log: (text) => log.debug(text),
         refused: (text) => log.warn(text),
       },
@@ -97,23 +120,26 @@ function openMember(
   mesh: Mesh,
   log: Logger,
 ): Promise<MemberReplica> {
-  const { self, members, clusterId } = formation;
-  const electionMs = parseDuration(settings['election-timeout']) ?? 1000;
+  const { self, members, clusterId, ids } = formation;
+  const electionMs = electionMsOf(settings);
   const extensions = [etcdExtension, zookeeperExtension, redisExtension];
   const bootstrap = { clusterId, members, options: {} };
   const others = members.filter((member) => member.id !== self.id);
+  const joins = ids !== undefined;
   return new Promise((resolve, reject) => {
     openReplica(
       {
         identity: { cluster: hex64(clusterId), member: self.id },
         incarnation: data.incarnation,
         bootstrap: {
-          voters: members.map((member) => member.id),
+          // Whoever joins has no vote before the leader gives it one.
+          voters: (joins ? others : members).map((member) => member.id),
           votersOutgoing: [],
           learners: [],
           learnersNext: [],
           autoLeave: false,
         },
+        joins,
         peers: others.map(({ id, peerAddress }) => ({ id, address: peerAddress })),
         clock: nodeClock,
         random: nodeRandom,
@@ -165,7 +191,7 @@ export function publishedAddresses(settings: Settings): Record<string, string> {
 async function openDoors(settings: Settings, replica: MemberReplica, log: Logger): Promise<Door[]> {
   const metrics = new Metrics(replica);
   const ports = { clock: nodeClock, random: nodeRandom, scheduler: nodeScheduler };
-  const electionTimeoutMs = parseDuration(settings['election-timeout']) ?? 1000;
+  const electionTimeoutMs = electionMsOf(settings);
   type Opened = (error: Error | undefined, door?: Door) => void;
   const doors: [DoorName, (address: string, done: Opened) => void][] = [
     [
@@ -204,7 +230,7 @@ async function openDoors(settings: Settings, replica: MemberReplica, log: Logger
       (address, done) => {
         const { host, port } = parseAddress(address) ?? { host: '127.0.0.1', port: 0 };
         const locks = (clusterMs: number): LockRow[] => listLocks(replica, clusterMs);
-        startAdmin({ replica, version: VERSION, host, port, metrics, locks }, done);
+        startAdmin({ replica, version: VERSION, host, port, ports, metrics, locks }, done);
       },
     ],
   ];
@@ -268,7 +294,14 @@ function reportMismatch(settings: Settings, replica: MemberReplica, log: Logger)
   log.warn(`--election-timeout is ${own} ms here; leases of the cluster count ${ofCluster} ms`);
 }
 
+const electionMsOf = (settings: Settings): number =>
+  parseDuration(settings['election-timeout']) ?? 1000;
+
+/** For the last resort of a member: stopped at once, with the reason and an exit code. */
 function die(error: Error, log: Logger): never {
-  log.error(`stopped: ${error.stack ?? error.message}`);
-  process.exit(EXIT_FATAL);
+  const code = exitCodeOf(error);
+  const operating = error instanceof LockstepError && code === EXIT_NOT_A_MEMBER;
+  const reason = operating ? `${error.message}; ${error.hint}` : (error.stack ?? error.message);
+  log.error(`stopped: ${reason}`);
+  process.exit(code ?? EXIT_FATAL);
 }

@@ -33,7 +33,7 @@ describe('an existing data directory', () => {
 
   const open = async (flags: Record<string, string> = {}) => {
     const settings = settingsOf({ 'data-dir': path, ...flags });
-    const data = await openMemberData(settings);
+    const data = await openMemberData(settings, () => {});
     await data.release();
     return { ...data, warnings: overruledFlags(settings, data.formation) };
   };

@@ -54,6 +54,29 @@ export const ETCD_ERRORS = {
   },
   LEASE_NOT_FOUND: { code: NotFound, message: 'etcdserver: requested lease not found' },
   MEMBER_NOT_FOUND: { code: NotFound, message: 'etcdserver: member not found' },
+  BAD_MEMBER_URLS: {
+    code: InvalidArgument,
+    message: 'etcdserver: given member URLs are invalid',
+  },
+  MEMBER_EXISTS: { code: FailedPrecondition, message: 'etcdserver: member ID already exist' },
+  PEER_URL_EXISTS: { code: FailedPrecondition, message: 'etcdserver: Peer URLs already exists' },
+  MEMBER_NOT_LEARNER: {
+    code: FailedPrecondition,
+    message: 'etcdserver: can only promote a learner member',
+  },
+  LEARNER_NOT_READY: {
+    code: FailedPrecondition,
+    message: 'etcdserver: can only promote a learner member which is in sync with leader',
+  },
+  TOO_MANY_LEARNERS: {
+    code: FailedPrecondition,
+    message: 'etcdserver: too many learner members in cluster',
+  },
+  NOT_ENOUGH_STARTED: {
+    code: Unknown,
+    message: 'etcdserver: re-configuration failed due to not enough started members',
+  },
+  UNHEALTHY: { code: Unavailable, message: 'etcdserver: unhealthy cluster' },
   NO_SPACE: {
     code: StatusCode.ResourceExhausted,
     message: 'etcdserver: mvcc: database space exceeded',

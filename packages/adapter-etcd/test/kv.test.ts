@@ -232,7 +232,7 @@ describe('the rest of the services', () => {
   });
 
   it('answers every RPC of the API, if only that it is not supported', async () => {
-    const unsupported = [...Object.values(AUTH).slice(4), CLUSTER.memberAdd, MAINTENANCE.hash];
+    const unsupported = [...Object.values(AUTH).slice(4), MAINTENANCE.hash];
     for (const rpc of unsupported) {
       expect(await door.refusal(rpc as typeof CLUSTER.memberAdd)).toMatch(/^12 /);
     }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { LockstepError } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
 import type { LockRow } from '@lockstep/state-machine';
+import { changeMembers, type MemberPorts, showMembers } from './members.ts';
 import type { Metrics } from './metrics.ts';
 import { setOption, showOptions } from './options.ts';
 import { clusterStatus } from './status.ts';
@@ -16,6 +17,7 @@ export interface AdminOptions {
   readonly version: string;
   readonly host: string;
   readonly port: number;
+  readonly ports: MemberPorts;
   readonly metrics: Metrics;
   /** Locks of all doors; `clusterMs` is the leader's present cluster time. */
   readonly locks: (clusterMs: number) => LockRow[];
@@ -26,8 +28,8 @@ export interface Admin {
   close(done: () => void): void;
 }
 
-/** HTTP for people and collectors: `/health`, `/status`, `/locks`, `/metrics`, `/options`. GET
- * only, save that `POST /options` sets a cluster option. */
+/** HTTP for people and collectors: `/health`, `/status`, `/locks`, `/members`, `/metrics`,
+ * `/options`. GET only, save that POST sets a cluster option and changes the members. */
 export function startAdmin(
   options: AdminOptions,
   done: (error: Error | undefined, admin?: Admin) => void,
@@ -54,12 +56,17 @@ export function startAdmin(
 
 function answer(options: AdminOptions, request: IncomingMessage, response: ServerResponse): void {
   const path = (request.url ?? '/').split('?')[0];
+  const reply = (status: number, body: object): void => send(response, status, body);
   if (request.method === 'POST' && path === '/options') {
-    setOption(options.replica, request, (status, body) => send(response, status, body));
+    setOption(options.replica, request, reply);
+    return;
+  }
+  if (request.method === 'POST' && path === '/members') {
+    changeMembers(options.replica, options.ports, request, reply);
     return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    send(response, 405, { error: 'only GET is answered here, and POST /options' });
+    reply(405, { error: 'only GET is answered here, and POST /options and /members' });
     return;
   }
   switch (path) {
@@ -73,7 +80,10 @@ function answer(options: AdminOptions, request: IncomingMessage, response: Serve
       sendLocks(options, response);
       return;
     case '/options':
-      showOptions(options.replica, (status, body) => send(response, status, body));
+      showOptions(options.replica, reply);
+      return;
+    case '/members':
+      showMembers(options.replica, reply);
       return;
     case '/metrics':
       options.metrics.text().then(
@@ -86,7 +96,7 @@ function answer(options: AdminOptions, request: IncomingMessage, response: Serve
   }
 }
 
-const PATHS = '/health /status /locks /options /metrics';
+const PATHS = '/health /status /locks /members /options /metrics';
 
 /** Healthy: a barrier, hence a majority, answers. */
 function sendHealth(replica: Replica, response: ServerResponse): void {

@@ -10,6 +10,7 @@ import {
   type OptionSetting,
   type SetOptionOutcome,
 } from '@lockstep/state-machine';
+import { type Answer, readJsonBody } from './json-body.ts';
 
 /** One cluster option as `/options` shows it: its definition, and what it is set to. */
 export interface OptionRow extends ClusterOption {
@@ -22,10 +23,6 @@ export interface OptionRow extends ClusterOption {
 export interface OptionTable {
   readonly options: readonly OptionRow[];
 }
-
-type Answer = (status: number, body: object) => void;
-
-const BODY_BYTES_MAX = 64 * 1024;
 
 const rowOf = ({ option, value }: OptionSetting): OptionRow => ({
   ...option,
@@ -44,33 +41,16 @@ export function showOptions(replica: Replica, answer: Answer): void {
   });
 }
 
-/**
- * Sets one cluster option through the log (design §10): body `{"name": …, "value": …}`. Only for
- * programs on this machine, and as JSON, which no web page of another origin may send unasked.
- */
+/** Sets one cluster option through the log (design §10): body `{"name": …, "value": …}`. */
 export function setOption(replica: Replica, request: IncomingMessage, answer: Answer): void {
-  if (!isLoopback(request.socket.remoteAddress ?? '')) {
-    answer(403, { error: 'options are set from the machine of a member only' });
-    return;
-  }
-  if (request.headers['content-type']?.split(';')[0]?.trim() !== 'application/json') {
-    answer(415, { error: 'send content-type: application/json' });
-    return;
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= BODY_BYTES_MAX) chunks.push(chunk);
-  });
-  request.on('end', () => {
-    if (size > BODY_BYTES_MAX) answer(413, { error: `more than ${BODY_BYTES_MAX} bytes` });
-    else proposeOption(replica, Buffer.concat(chunks).toString(), answer);
-  });
+  readJsonBody(request, answer, (body) => proposeOption(replica, body, answer));
 }
 
-function proposeOption(replica: Replica, text: string, answer: Answer): void {
-  const { name, value } = parseObject(text);
+function proposeOption(
+  replica: Replica,
+  { name, value }: Readonly<Record<string, unknown>>,
+  answer: Answer,
+): void {
   const setting = replica.state.options().find(({ option }) => option.name === name);
   if (setting === undefined) {
     answer(404, { error: `no cluster option ${JSON.stringify(name)}; GET /options lists them` });
@@ -99,15 +79,3 @@ function answerApplied(outcome: CommandOutcome, row: OptionRow, answer: Answer):
   if (result === 'set') answer(200, row);
   else answer(400, { error: `${row.name}: ${result}` });
 }
-
-function parseObject(text: string): { readonly name?: unknown; readonly value?: unknown } {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? parsed : {};
-  } catch {
-    return {};
-  }
-}
-
-const isLoopback = (address: string): boolean =>
-  address === '::1' || /^(::ffff:)?127\./.test(address);

@@ -14,6 +14,8 @@ const clock: Clock = {
 };
 const scheduler: Scheduler = { post: (callback) => void setImmediate(callback) };
 
+const RANDOM = { u32: () => 7, fill: (bytes: Uint8Array) => void bytes.fill(7) };
+
 describe('cluster options over HTTP', () => {
   let replica: LocalReplica;
   let admin: Admin;
@@ -27,8 +29,9 @@ describe('cluster options over HTTP', () => {
     const metrics = new Metrics(replica);
     const options = { replica, version: '0', host: '127.0.0.1', port: 0, metrics };
     admin = await new Promise((resolve, reject) =>
-      startAdmin({ ...options, locks: () => [] }, (error, opened) =>
-        opened === undefined ? reject(error) : resolve(opened),
+      startAdmin(
+        { ...options, ports: { clock, random: RANDOM }, locks: () => [] },
+        (error, opened) => (opened === undefined ? reject(error) : resolve(opened)),
       ),
     );
   });

@@ -98,6 +98,36 @@ export const ERRORS = {
     message: 'data directory {} belongs to {}, not to {}',
     hint: 'use the right directory, or remove the member and add it again',
   },
+  MEMBER_REMOVED: {
+    outcome: 'failed',
+    message: 'this member was removed from the cluster; its data directory is of no further use',
+    hint: 'to take it in again: `lockstep member add`, and start it with an empty data directory',
+  },
+  MEMBER_HAS_OTHER_DIRECTORY: {
+    outcome: 'failed',
+    message: 'this member has run with another data directory; its votes would count twice',
+    hint: 'if that is lost: `lockstep member remove`, `lockstep member add` and what it prints',
+  },
+  CLUSTER_EXISTS: {
+    outcome: 'failed',
+    message: '{} belongs to cluster {} already, not to a new one',
+    hint: '`lockstep member add` lets a member in; start it with --initial-cluster-state existing',
+  },
+  NOT_ADDED: {
+    outcome: 'failed',
+    message: 'the cluster at {} has no member with the peer address {}',
+    hint: 'add it first: lockstep member add {} --peer {}',
+  },
+  NO_PEER_ANSWERS: {
+    outcome: 'failed',
+    message: 'none of {} answers, so there is no cluster to join',
+    hint: 'check --initial-cluster: it names the peer listeners of the members that run',
+  },
+  SOFTWARE_TOO_OLD: {
+    outcome: 'failed',
+    message: 'this software does not support the feature level of the cluster',
+    hint: 'upgrade it',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 interface ErrorRow {

@@ -8,6 +8,7 @@ import type {
   Sequence,
   Term,
 } from '@lockstep/model';
+import type { Configuration } from '@lockstep/raft';
 import type {
   AppliedTransaction,
   CommandOutcome,
@@ -100,7 +101,7 @@ export interface EventSink {
   skipped(from: Revision, to: Revision): void;
   /** Something the same door on another member gossiped. */
   gossip?(from: MemberId, door: string, payload: Uint8Array): void;
-  /** Leader, contact or serving state changed; look at the replica. */
+  /** Leader, contact, serving state or configuration changed; look at the replica. */
   changed?(): void;
 }
 
@@ -119,9 +120,13 @@ export interface ReplicaStatus {
   readonly pendingCommands: number;
   /** Healthy unless it says why not (`damaged log`, `out of space` …). */
   readonly health: 'ok' | string;
+  /** Who votes and who learns, as applied here. */
+  readonly configuration: Configuration;
   readonly peers: readonly {
     readonly id: MemberId;
     readonly connected: boolean;
+    /** A learner that the leader, or this member leading, finds fit to be promoted. */
+    readonly caughtUp: boolean;
     readonly match: Index;
     readonly state: 'probe' | 'replicate' | 'snapshot' | 'unknown';
   }[];

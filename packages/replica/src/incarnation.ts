@@ -1,15 +1,21 @@
-import type { FileError, Incarnation } from '@lockstep/model';
-import { mark } from '@lockstep/model';
+import {
+  type ErrorCode,
+  type FileError,
+  type Incarnation,
+  LockstepError,
+  mark,
+} from '@lockstep/model';
+import type { Configuration } from '@lockstep/raft';
 import type { CommandOutcome, HelloOutcome } from '@lockstep/state-machine';
 import type { Loop } from './loop.ts';
+import { isMember } from './next-configuration.ts';
 
-/** Why a hello is refused for good, and what to do. */
-const REFUSALS: Readonly<Record<Exclude<HelloOutcome, 'accepted' | 'old'>, string>> = {
-  'unknown-member':
-    'this member was removed from the cluster: add it again with an empty directory',
-  'other-directory': 'this member is bound to another data directory: remove it and add it again',
-  'too-old': 'this software does not support the feature level of the cluster: upgrade it',
-};
+/** Why a hello is refused for good. */
+const REFUSALS = {
+  'unknown-member': 'MEMBER_REMOVED',
+  'other-directory': 'MEMBER_HAS_OTHER_DIRECTORY',
+  'too-old': 'SOFTWARE_TOO_OLD',
+} as const satisfies Record<Exclude<HelloOutcome, 'accepted' | 'old'>, ErrorCode>;
 
 /**
  * Keeps this member's incarnation alive (design §4): it opens with a `hello`; when it is void, its
@@ -20,6 +26,7 @@ export class IncarnationKeeper {
   #renewing = false;
   /** Its record is gone; the cluster still counts its vote until the configuration follows. */
   #removed = false;
+  #seen: Configuration | undefined;
 
   constructor(loop: Loop) {
     this.#loop = loop;
@@ -33,12 +40,18 @@ export class IncarnationKeeper {
 
   /** End of a turn: a removed member stops once the cluster does without it. */
   afterTurn(): void {
-    if (this.#removed && !this.#counts) this.#loop.fatal(new Error(REFUSALS['unknown-member']));
+    const { configuration, membership } = this.#loop;
+    // The tombstone is looked for with another configuration only: it comes before it.
+    const tombstone = configuration !== this.#seen && membership.isRemoved;
+    this.#seen = configuration;
+    if (!tombstone && !membership.isDismissed && !(this.#removed && !this.#counts)) return;
+    this.#loop.fatal(new LockstepError('MEMBER_REMOVED'));
   }
 
+  /** Others may need its vote, or its log. */
   get #counts(): boolean {
     const { configuration, settings } = this.#loop;
-    return [...configuration.voters, ...configuration.votersOutgoing].includes(settings.member);
+    return isMember(configuration, settings.member);
   }
 
   hello(): void {
@@ -59,7 +72,7 @@ export class IncarnationKeeper {
     if (answer === 'accepted') return;
     if (answer === 'old') this.#expired(incarnation);
     else if (answer === 'unknown-member' && this.#counts) this.#removed = true;
-    else this.#loop.fatal(new Error(REFUSALS[answer]));
+    else this.#loop.fatal(new LockstepError(REFUSALS[answer]));
   }
 
   #expired(incarnation: Incarnation): void {

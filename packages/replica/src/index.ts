@@ -7,10 +7,19 @@ export {
   type LocalReplicaOptions,
 } from './local-replica.ts';
 export {
+  type ChangeRefusal,
+  changeMembership,
+  type MembershipChange,
+  type MembershipResult,
+  newEtcdId,
+} from './membership-change.ts';
+export {
   DEFAULT_TUNING,
   type MemberDirectory,
   type ReplicaOptions,
   type Tuning,
 } from './options.ts';
-export { directoryRefusal, levelRefusal } from './peer-identity.ts';
+
+export { levelRefusal, peerRefusal } from './peer-identity.ts';
+
 export { type MemberReplica, openReplica } from './replica.ts';

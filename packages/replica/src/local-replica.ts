@@ -34,6 +34,7 @@ import type {
 } from './contract.ts';
 import type { LocalImage } from './local-image.ts';
 import { NO_TICKET } from './member-lease.ts';
+import { wantedConfiguration } from './next-configuration.ts';
 import { PendingCommands } from './pending-commands.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -198,6 +199,7 @@ class LocalMember implements LocalReplica, ApplySink {
       imageBytes: 0,
       pendingCommands: this.#pending.count,
       health: 'ok',
+      configuration: wantedConfiguration(state.members()),
       peers: [],
     };
   }
@@ -331,9 +333,8 @@ class LocalMember implements LocalReplica, ApplySink {
 
   #times(): { clusterMs: number; wallMs: number } {
     const { clock } = this.#options;
-    const elapsedMs = Math.floor(clock.monotonicMs() - this.#startMs);
-    const clusterMs = Math.max(this.state.time, this.#startTime + elapsedMs);
-    return { clusterMs, wallMs: clock.wallMs() };
+    const now = this.#startTime + Math.floor(clock.monotonicMs() - this.#startMs);
+    return { clusterMs: Math.max(this.state.time, now), wallMs: clock.wallMs() };
   }
 
   /** One entry of everything gathered so far, within the limits of an entry. */
@@ -346,8 +347,7 @@ class LocalMember implements LocalReplica, ApplySink {
     const bytes = encodeEntry({ kind, time, wall, renewals, runs });
     const { state } = this;
     state.begin(state.appliedIndex + 1, Math.max(1, state.appliedTerm), decodeEntry(bytes), this);
-    let more = true;
-    while (more) more = state.next();
+    while (state.next());
     bytes.fill(0xee);
   }
 

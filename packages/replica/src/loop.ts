@@ -144,7 +144,7 @@ export class Loop implements NetworkHandler {
       reset: (link, reason) => this.options.network.reset(link, reason),
       snapshot: (from, message) => this.snapshots?.received(from, message),
       stateHash: (from, sample) => this.#hashChecks.received(from, sample),
-      introduced: (payload) => this.membership.introduced(payload),
+      gossip: (from, door, payload) => this.membership.gossip(from, door, payload),
       knows: (command) => this.machine.knows(command),
     });
   }
@@ -340,7 +340,7 @@ export class Loop implements NetworkHandler {
     if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
-    this.membership.tick();
+    this.membership.tick(nowMs);
     const { incarnation } = this.forwarder;
     const clusterMs = this.clusterClock.now;
     const { machine, contact } = this;

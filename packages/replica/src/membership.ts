@@ -2,6 +2,7 @@ import {
   BinaryFormatError,
   BinaryReader,
   BinaryWriter,
+  EMPTY_BYTES,
   EntryKind,
   encodeEntry,
   type MemberId,
@@ -12,19 +13,32 @@ import {
   utf8Text,
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
-import type { MemberRecord } from '@lockstep/state-machine';
+import { hasStarted } from '@lockstep/state-machine';
+import { CAUGHT_UP, CatchUp } from './catch-up.ts';
 import { readConfiguration, writeConfiguration } from './configuration-format.ts';
 import type { Loop } from './loop.ts';
+import { isMember, nextConfiguration } from './next-configuration.ts';
 
-/** Door of the gossip by which members tell each other who leads; no door of clients has it. */
-export const INTRODUCTIONS = ':leader';
+/** Gossip of the members among themselves; no door of clients has a name that begins so. */
+const OWN_GOSSIP = ':';
+/** By it members tell each other who leads. */
+const INTRODUCTIONS = ':leader';
+/** By it they tell one that it is a member no more. */
+const FAREWELL = ':removed';
+
+/** Election timeouts for which a link to a member that is none any more is kept, to tell it so. */
+const FAREWELL_ELECTIONS = 10;
+
+/** A leader that goes tries so often to hand over before it changes the configuration. */
+const HAND_OVERS_MAX = 3;
 
 /**
  * Membership follows the replicated member records (design §10): adding, promoting or removing a
  * member is a command like any other; the leader then moves raft's configuration towards the
- * records, one member at a time, so that old and new quorums always overlap (thesis §4.1).
+ * records, step by step (`nextConfiguration`).
  */
 export class MembershipKeeper {
+  readonly catchUp: CatchUp;
   readonly #loop: Loop;
   /** Where each member was last known to listen: a voter is needed until its removal is applied,
    * although its record, and with it the address, is gone before. */
@@ -32,9 +46,29 @@ export class MembershipKeeper {
   #followedMs = 0;
   /** Leader that another member told of; perhaps one that joined while this member was away. */
   #introduced: PeerAddress | undefined;
+  /** Members that left the configuration while they were linked, and until when they are told. */
+  readonly #leaving = new Map<MemberId, number>();
+  #peers: ReadonlySet<MemberId> = new Set();
+  #dismissed = false;
+  #handOvers = 0;
+  #handingOver = false;
+  #waits = '';
 
   constructor(loop: Loop) {
     this.#loop = loop;
+    this.catchUp = new CatchUp(loop);
+  }
+
+  /** A member that has applied this member's removal says that it is none any more. */
+  get isDismissed(): boolean {
+    return this.#dismissed;
+  }
+
+  /** This member's tombstone is applied, and the cluster does without it. */
+  get isRemoved(): boolean {
+    const { configuration, settings, machine } = this.#loop;
+    if (isMember(configuration, settings.member)) return false;
+    return machine.removedMembers().some(({ id }) => id === settings.member);
   }
 
   /** Once per tick: a record's address may change without a change of configuration. */
@@ -42,6 +76,7 @@ export class MembershipKeeper {
     if (nowMs - this.#followedMs < this.#loop.settings.electionMs) return;
     this.#followedMs = nowMs;
     this.#introduce();
+    this.#sayFarewell(nowMs);
     this.updatePeers(this.#loop.configuration);
   }
 
@@ -57,8 +92,24 @@ export class MembershipKeeper {
     this.#loop.gossip(INTRODUCTIONS, writer.take());
   }
 
-  /** Another member says who leads. */
-  introduced(payload: Uint8Array): void {
+  /** It may not get the entry that removes it: once it is applied nobody sends it any more. */
+  #sayFarewell(nowMs: number): void {
+    for (const [id, untilMs] of this.#leaving) {
+      if (nowMs >= untilMs || !this.#loop.isLinked(id)) this.#leaving.delete(id);
+      else this.#loop.outbox.add(id, { kind: 'gossip', door: FAREWELL, payload: EMPTY_BYTES });
+    }
+  }
+
+  /** Gossip of another member; false when it is meant for the doors. */
+  gossip(from: MemberId, door: string, payload: Uint8Array): boolean {
+    if (!door.startsWith(OWN_GOSSIP)) return false;
+    if (door === INTRODUCTIONS) this.#introducedBy(payload);
+    else if (door === CAUGHT_UP) this.catchUp.told(from, payload);
+    else if (door === FAREWELL) this.#dismissed = true;
+    return true;
+  }
+
+  #introducedBy(payload: Uint8Array): void {
     try {
       const reader = new BinaryReader(payload);
       const [id, address] = [reader.varint(), utf8Text(reader.bytes())];
@@ -70,10 +121,66 @@ export class MembershipKeeper {
   }
 
   /** Once per tick while leading; raft refuses while an earlier change is not applied. */
-  tick(): void {
-    const { machine, configuration, raft, leaderTimes, settings } = this.#loop;
-    const next = nextConfiguration(configuration, machine.members(), settings.member);
-    if (next === undefined) return;
+  tick(nowMs: number): void {
+    this.catchUp.tick(nowMs);
+    const { configuration, machine, settings } = this.#loop;
+    const records = machine.members();
+    const started = new Set(records.filter(hasStarted).map(({ id }) => id));
+    const next = nextConfiguration(
+      configuration,
+      records,
+      (id) => started.has(id) && this.catchUp.has(id),
+    );
+    if (next === undefined || !this.#isSound(next, nowMs)) return;
+    if (next.learnersNext.includes(settings.member) && this.#handsOver(next, nowMs)) return;
+    this.#propose(next);
+  }
+
+  /**
+   * Whether a majority of the voters to be is there to go on with: what the present ones can still
+   * commit must not leave a cluster that cannot (M-15).
+   */
+  #isSound(next: Configuration, nowMs: number): boolean {
+    const { contact, settings, configuration, options } = this.#loop;
+    if (next.voters.every((id) => configuration.voters.includes(id))) {
+      if (next.voters.length >= configuration.voters.length) return true;
+    }
+    const silent = next.voters.filter(
+      (id) => id !== settings.member && !contact.heardWithin(id, settings.electionMs, nowMs),
+    );
+    const sound = silent.length * 2 < next.voters.length;
+    const waits = sound ? '' : silent.join(', ');
+    if (waits !== this.#waits && !sound) {
+      mark('change of configuration waits for a majority');
+      options.log?.(`voters ${next.voters.join(', ')} are not in force: ${waits} cannot be heard`);
+    }
+    this.#waits = waits;
+    return sound;
+  }
+
+  /** A leader that goes hands over first to one that stays; true while that is under way. */
+  #handsOver(next: Configuration, nowMs: number): boolean {
+    if (this.#handingOver) return true;
+    const { raft, transfers, options, settings } = this.#loop;
+    const candidates = raft
+      .status()
+      .peers.filter(({ id, recentlyActive }) => recentlyActive && next.voters.includes(id))
+      .sort((a, b) => b.match - a.match);
+    const [target] = candidates;
+    // Raft lets a leader that is no voter any more hand over by itself, only later.
+    if (target === undefined || this.#handOvers >= HAND_OVERS_MAX) return false;
+    mark('a leader to be removed hands over');
+    options.log?.(`this member leaves the cluster: member ${target.id} is to lead it`);
+    this.#handOvers += 1;
+    this.#handingOver = true;
+    transfers.begin(target.id, nowMs + settings.electionMs, () => {
+      this.#handingOver = false;
+    });
+    return true;
+  }
+
+  #propose(next: Configuration): void {
+    const { raft, leaderTimes } = this.#loop;
     const writer = new BinaryWriter(64);
     writeConfiguration(writer, next);
     const { clusterMs: time, wallMs: wall } = leaderTimes;
@@ -87,7 +194,9 @@ export class MembershipKeeper {
         configuration: writer.take(),
       }),
     );
-    if (result === 'ok') mark('configuration proposed');
+    if (result !== 'ok') return;
+    mark('configuration proposed');
+    if (next.votersOutgoing.length > 0) mark('joint configuration proposed');
   }
 
   /** A Configuration entry was applied. Returns the configuration now in force. */
@@ -97,8 +206,7 @@ export class MembershipKeeper {
       configuration: readConfiguration(new BinaryReader(change)),
     });
     compaction.configured(machine.appliedIndex, configuration);
-    const { voters, learners } = configuration;
-    options.log?.(`voters are ${voters.join(', ')}; learners: ${learners.join(', ') || 'none'}`);
+    options.log?.(described(configuration));
     return configuration;
   }
 
@@ -113,6 +221,7 @@ export class MembershipKeeper {
     const { voters, votersOutgoing, learners } = configuration;
     const members = new Set([...voters, ...votersOutgoing, ...learners]);
     members.delete(settings.member);
+    this.#keepLeaving(members);
     const introduced = this.#introduced;
     const { leader } = this.#loop.raft;
     if (introduced !== undefined && (leader === NO_MEMBER || leader === introduced.id)) {
@@ -122,40 +231,24 @@ export class MembershipKeeper {
     const peers = [...members].map((id) => addresses.get(id));
     options.network.setPeers(peers.filter((peer) => peer !== undefined));
   }
+
+  /** Those that go now stay linked until they know, save one in whose place another listens. */
+  #keepLeaving(members: Set<MemberId>): void {
+    const { nowMs, settings } = this.#loop;
+    const untilMs = nowMs + FAREWELL_ELECTIONS * settings.electionMs;
+    for (const id of this.#peers) {
+      if (!members.has(id) && this.#loop.isLinked(id)) this.#leaving.set(id, untilMs);
+    }
+    this.#peers = new Set(members);
+    const taken = new Set([...members].map((id) => this.#addresses.get(id)?.address));
+    for (const id of this.#leaving.keys()) {
+      if (members.has(id) || taken.has(this.#addresses.get(id)?.address)) this.#leaving.delete(id);
+      else members.add(id);
+    }
+  }
 }
 
-/**
- * The next single step from a configuration to the one that the records want; undefined when there
- * is none. Members are added before others are removed, the leader itself is removed last, and the
- * last voter never.
- */
-export function nextConfiguration(
-  configuration: Configuration,
-  records: readonly MemberRecord[],
-  leader: MemberId,
-): Configuration | undefined {
-  const { voters, votersOutgoing, learners } = configuration;
-  if (votersOutgoing.length > 0 || records.length === 0) return undefined;
-  const wantedVoters = records.filter((record) => !record.learner).map(({ id }) => id);
-  const wantedLearners = records.filter((record) => record.learner).map(({ id }) => id);
-  const changed = (parts: Partial<Configuration>): Configuration => ({
-    ...configuration,
-    ...parts,
-  });
-  const without = (ids: readonly MemberId[], id: MemberId) => ids.filter((other) => other !== id);
-  const add = (ids: readonly MemberId[], id: MemberId) => [...ids, id].sort((a, b) => a - b);
-
-  const learner = wantedLearners.find((id) => !learners.includes(id) && !voters.includes(id));
-  if (learner !== undefined) return changed({ learners: add(learners, learner) });
-  const voter = wantedVoters.find((id) => !voters.includes(id));
-  if (voter !== undefined) {
-    return changed({ voters: add(voters, voter), learners: without(learners, voter) });
-  }
-  const gone = learners.find((id) => !wantedLearners.includes(id));
-  if (gone !== undefined) return changed({ learners: without(learners, gone) });
-  const leaving = voters.filter((id) => !wantedVoters.includes(id));
-  const removed = leaving.find((id) => id !== leader) ?? leaving[0];
-  if (removed === undefined || voters.length === 1) return undefined;
-  const demoted = wantedLearners.includes(removed) ? add(learners, removed) : learners;
-  return changed({ voters: without(voters, removed), learners: demoted });
+function described({ voters, votersOutgoing, learners }: Configuration): string {
+  const former = votersOutgoing.length === 0 ? '' : `, with ${votersOutgoing.join(', ')} before`;
+  return `voters are ${voters.join(', ')}${former}; learners: ${learners.join(', ') || 'none'}`;
 }

@@ -1,19 +1,33 @@
 import { mark } from '@lockstep/model';
-import type { MemberRecord } from '@lockstep/state-machine';
+import type { StateReader } from '@lockstep/state-machine';
 import type { Handshake } from '@lockstep/transport';
 
 /**
- * Why a peer is refused although it names a known member (design §10): its first hello bound the
- * member to one data directory. Undefined when it is welcome. For the mesh's `verify`.
+ * Why a peer is refused although its cluster fits (design §10): it was removed, or its first hello
+ * bound the member to another data directory, or its directory is that of a removed member.
+ * `isPeer`: the configuration has it, so that its vote may be needed although its record is gone.
+ * Undefined when nothing speaks against it. For the mesh's `verify`.
  */
-export function directoryRefusal(
-  members: readonly MemberRecord[],
+export function peerRefusal(
+  state: Pick<StateReader, 'members' | 'removedMembers'>,
   theirs: Pick<Handshake, 'member' | 'dataDirectory'>,
+  isPeer: boolean,
 ): string | undefined {
-  const bound = members.find((record) => record.id === theirs.member)?.dataDirectory ?? '';
-  if (bound === '' || bound === theirs.dataDirectory) return undefined;
-  mark('other data directory refused');
-  return `member ${theirs.member} is bound to another data directory: remove it and add it again`;
+  const { member, dataDirectory } = theirs;
+  const removed = state.removedMembers();
+  if (removed.some(({ id }) => id === member)) {
+    if (isPeer) return undefined;
+    mark('removed member refused');
+    return `member ${member} was removed from the cluster: add it again with an empty directory`;
+  }
+  const bound = state.members().find(({ id }) => id === member)?.dataDirectory ?? '';
+  if (bound !== '' && bound !== dataDirectory) {
+    mark('other data directory refused');
+    return `member ${member} is bound to another data directory: remove it and add it again`;
+  }
+  const former = removed.find((each) => each.dataDirectory === dataDirectory);
+  if (former === undefined || dataDirectory === '') return undefined;
+  return `the data directory is that of member ${former.id}, which was removed: use an empty one`;
 }
 
 /**

@@ -8,9 +8,10 @@ import {
 } from '@lockstep/transport';
 import type { Contact } from './contact.ts';
 import type { Forwarder } from './forwarder.ts';
+
 import type { LogRepair } from './log-repair.ts';
 import { LOG_REPAIR } from './log-repair-message.ts';
-import { INTRODUCTIONS } from './membership.ts';
+
 import type { EntryTimes, Proposer } from './proposer.ts';
 import type { Subscribers } from './subscribers.ts';
 
@@ -28,8 +29,8 @@ export interface PeerInputOptions {
   reset(link: LinkInfo, reason: string): void;
   snapshot(from: MemberId, message: SnapshotMessage): void;
   stateHash(from: MemberId, sample: StateHash): void;
-  /** A member says who leads. */
-  introduced(payload: Uint8Array): void;
+  /** Gossip of members among themselves; false when it is for the doors. */
+  gossip(from: MemberId, door: string, payload: Uint8Array): boolean;
   /** False for a command that would stop every member that applies it. */
   knows(command: Uint8Array): boolean;
 }
@@ -111,9 +112,10 @@ export class PeerInput {
         this.#options.stateHash(link.member, message);
         return;
       case 'gossip':
-        if (message.door === INTRODUCTIONS) this.#options.introduced(message.payload);
-        else if (message.door === LOG_REPAIR) repair.received(link.member, message.payload);
-        else subscribers.gossip(link.member, message.door, message.payload);
+        if (message.door === LOG_REPAIR) repair.received(link.member, message.payload);
+        else if (!this.#options.gossip(link.member, message.door, message.payload)) {
+          subscribers.gossip(link.member, message.door, message.payload);
+        }
         return;
       default:
         if (repair.holds(link.member, message)) return;

@@ -6,7 +6,7 @@ import {
   LockstepError,
   mark,
 } from '@lockstep/model';
-import type { SnapshotMeta } from '@lockstep/raft';
+import type { Configuration, SnapshotMeta } from '@lockstep/raft';
 import type { StateMachine } from '@lockstep/state-machine';
 import type { LogState, LogStore, LogStoreHandlers } from '@lockstep/storage';
 import { loadImage } from './image-load.ts';
@@ -158,7 +158,7 @@ class Recovery {
     const { images, log } = this.#options;
     mark('image set aside');
     log?.(`image ${name} is set aside: ${reason}`);
-    if (this.#isAlone(name, reason)) return;
+    if (this.#hasNobody(name, reason)) return;
     store.close(() => {
       images.remove(`${name}-damaged`, () => {
         images.rename(name, `${name}-damaged`, (error) => {
@@ -172,14 +172,19 @@ class Recovery {
     });
   }
 
-  #isAlone(name: string, reason: string): boolean {
-    if (this.#state.configuration.voters.length > 1) return false;
+  /** No other voter has the state. */
+  #isAlone({ voters }: Configuration): boolean {
+    return voters.every((id) => id === this.#settings.member);
+  }
+
+  #hasNobody(name: string, reason: string): boolean {
+    if (!this.#isAlone(this.#state.configuration)) return false;
     this.#fail(new InvariantError(`image ${name} cannot be used: ${reason}; no peer to ask`));
     return true;
   }
 
   #startAfresh(name: string, reason: string): void {
-    if (this.#isAlone(name, reason)) return;
+    if (this.#hasNobody(name, reason)) return;
     createImage(this.#options, nextImageName(name), (error, store) => {
       if (error !== undefined) this.#fail(error);
       else this.#start(store, undefined, true);
@@ -218,7 +223,7 @@ class Recovery {
   /** Damage that neither the image nor anybody else can make good. */
   #isLost(imageIndex: Index): boolean {
     const { health, configuration, salvage, damage } = this.#state;
-    if (health !== 'damaged' || configuration.voters.length > 1) return false;
+    if (health !== 'damaged' || !this.#isAlone(configuration)) return false;
     const isWhole =
       salvage?.isComplete === true &&
       gapIn(salvage, Math.max(salvage.from, imageIndex + 1)) === undefined;

@@ -6,7 +6,7 @@ import {
   type MemberId,
   type Sequence,
 } from '@lockstep/model';
-import type { Raft } from '@lockstep/raft';
+import type { Configuration, Raft } from '@lockstep/raft';
 import type { HistoryReference, StateMachine } from '@lockstep/state-machine';
 import type {
   BarrierWaiter,
@@ -93,6 +93,7 @@ class Member implements MemberReplica {
   #serving = false;
   #servingTold = false;
   #leader: MemberId = 0;
+  #configuration: Configuration | undefined;
   #closing = false;
   #featureLevel = 0;
 
@@ -287,8 +288,11 @@ class Member implements MemberReplica {
     const { inContact } = this;
     const { leader } = loop.raft;
     const { serving } = this;
+    const { configuration } = loop;
     const same = inContact === this.#inContact && leader === this.#leader;
-    if (same && serving === this.#servingTold) return;
+    const told = serving === this.#servingTold && configuration === this.#configuration;
+    if (same && told) return;
+    this.#configuration = configuration;
     this.#inContact = inContact;
     this.#leader = leader;
     this.#servingTold = serving;

@@ -23,9 +23,11 @@ export function statusOf(loop: Loop): ReplicaStatus {
     imageBytes: machine.liveBytes,
     pendingCommands: forwarder.pending.count,
     health: healthOf(loop),
+    configuration: raft.configuration,
     peers: others.map((id) => ({
       id,
       connected: loop.isLinked(id),
+      caughtUp: loop.membership.catchUp.has(id),
       match: progress.get(id)?.match ?? 0,
       state: progress.get(id)?.state ?? 'unknown',
     })),

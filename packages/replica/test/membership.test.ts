@@ -1,3 +1,4 @@
+import { kindOfChange } from '@lockstep/raft';
 import {
   encodeAddMember,
   encodeRemoveMember,
@@ -5,8 +6,8 @@ import {
   type MemberRecord,
 } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
-import { directoryRefusal } from '../src/index.ts';
-import { nextConfiguration } from '../src/membership.ts';
+import { peerRefusal } from '../src/index.ts';
+import { nextConfiguration } from '../src/next-configuration.ts';
 import { World } from './test-world.ts';
 
 const record = (id: number, learner = false): MemberRecord => ({
@@ -31,24 +32,67 @@ const configuration = (voters: number[], learners: number[] = []) => ({
 });
 
 describe('the next configuration', () => {
+  const READY = [4, 5];
   it.each([
     ['nothing to do', [1, 2, 3], [], [1, 2, 3], [], undefined],
-    ['a learner is added', [1, 2], [], [1, 2], [3], [[1, 2], [3]]],
-    ['a learner is promoted', [1, 2], [3], [1, 2, 3], [], [[1, 2, 3], []]],
-    ['one voter at a time is added', [1], [], [1, 2, 3], [], [[1, 2], []]],
-    ['additions come before removals', [1, 2], [], [1, 3], [], [[1, 2, 3], []]],
-    ['a voter is removed', [1, 2, 3], [], [1, 3], [], [[1, 3], []]],
-    ['a voter becomes a learner', [1, 2, 3], [], [1, 2], [3], [[1, 2], [3]]],
-    ['the leader is removed last', [1, 2, 3], [], [3], [], [[1, 3], []]],
-    ['a learner is removed', [1, 2], [3], [1, 2], [], [[1, 2], []]],
-    ['the last voter stays', [1], [], [], [2], [[1], [2]]],
-  ] as const)('%s', (_name, voters, learners, wantVoters, wantLearners, expected) => {
-    const records = [
-      ...wantVoters.map((id) => record(id)),
-      ...wantLearners.map((id) => record(id, true)),
-    ];
-    const next = nextConfiguration(configuration([...voters], [...learners]), records, 1);
-    expect(next === undefined ? undefined : [next.voters, next.learners]).toEqual(expected);
+    ['a learner is added', [1, 2], [], [1, 2], [3], { learners: [3] }],
+    ['a voter to be begins as learner', [1], [], [1, 2], [], { learners: [2] }],
+    ['two come in at once', [1], [], [1, 2, 3], [], { learners: [2, 3] }],
+    ['one that is not ready waits', [1, 2], [3], [1, 2, 3], [], undefined],
+    ['one voter more is a simple change', [1, 2], [4], [1, 2, 4], [], { voters: [1, 2, 4] }],
+    [
+      'two voters more are a joint change',
+      ...[[1, 2], [4, 5], [1, 2, 4, 5], []],
+      { voters: [1, 2, 4, 5], votersOutgoing: [1, 2], autoLeave: true },
+    ],
+    [
+      'a voter that goes is a learner first',
+      ...[[1, 2, 3], [], [1, 3], []],
+      { voters: [1, 3], votersOutgoing: [1, 2, 3], learnersNext: [2], autoLeave: true },
+    ],
+    [
+      'a voter is replaced in one joint change',
+      ...[[1, 2, 3], [4], [1, 2, 4], []],
+      { voters: [1, 2, 4], votersOutgoing: [1, 2, 3], learnersNext: [3], autoLeave: true },
+    ],
+    [
+      'a voter that goes does not wait for the one that is to replace it',
+      ...[[1, 2, 3], [6], [1, 2, 6], []],
+      {
+        ...{ voters: [1, 2], votersOutgoing: [1, 2, 3], autoLeave: true },
+        ...{ learners: [6], learnersNext: [3] },
+      },
+    ],
+    [
+      'a voter becomes a learner for good',
+      ...[[1, 2, 3], [], [1, 2], [3]],
+      { voters: [1, 2], votersOutgoing: [1, 2, 3], learnersNext: [3], autoLeave: true },
+    ],
+    ['a learner is removed', [1, 2], [3], [1, 2], [], { voters: [1, 2] }],
+    ['the last voter stays', [1], [2], [], [2], undefined],
+    ['without records nothing changes', [1, 2], [], [], [], undefined],
+  ] as [string, number[], number[], number[], number[], object | undefined][])(
+    '%s',
+    (_name, voters, learners, wantVoters, wantLearners, expected) => {
+      const records = [
+        ...wantVoters.map((id) => record(id)),
+        ...wantLearners.map((id) => record(id, true)),
+      ];
+      const from = configuration(voters, learners);
+      const next = nextConfiguration(from, records, (id) => READY.includes(id));
+      const parts = expected === undefined ? undefined : { ...configuration(voters), ...expected };
+      expect(next).toEqual(parts);
+      if (next !== undefined) expect(kindOfChange(from, next)).toBeDefined();
+    },
+  );
+
+  it('leaves a joint one, whatever the records say meanwhile', () => {
+    const joint = {
+      ...{ voters: [1, 3], votersOutgoing: [1, 2, 3], autoLeave: true },
+      ...{ learners: [5], learnersNext: [2] },
+    };
+    const next = nextConfiguration(joint, [record(1), record(9)], () => true);
+    expect(next).toEqual(configuration([1, 3], [2, 5]));
   });
 });
 
@@ -84,14 +128,28 @@ describe('membership', () => {
   });
 });
 
-describe('a peer that names a known member', () => {
-  it('is refused with another data directory than the one bound to it', () => {
-    const records = [{ ...record(2), dataDirectory: 'first' }, record(3)];
-    expect(directoryRefusal(records, { member: 2, dataDirectory: 'first' })).toBe(undefined);
-    expect(directoryRefusal(records, { member: 2, dataDirectory: 'second' })).toContain('remove');
-    expect(directoryRefusal(records, { member: 3, dataDirectory: 'any' })).toBe(undefined);
+describe('a peer is refused', () => {
+  const former = { id: 9, name: 'n9', etcdId: 9n, peerAddress: '', dataDirectory: 'of n9' };
+  const state = {
+    members: () => [{ ...record(2), dataDirectory: 'first' }, record(3)],
+    removedMembers: () => [former],
+  };
+  it.each([
+    ['no known member with its directory', 2, 'first', true, undefined],
+    ['one with another directory than it is bound to', 2, 'second', true, 'remove it'],
+    ['nobody who is not bound yet', 3, 'any', true, undefined],
+    ['one that was removed', 9, 'of n9', false, 'was removed'],
+    ['no removed one whose vote may still be needed', 9, 'of n9', true, undefined],
+    ["one in a removed member's directory", 3, 'of n9', true, 'use an empty one'],
+    ['a stranger only by the mesh, which knows the others', 7, 'x', false, undefined],
+  ] as const)('%s', (_name, member, dataDirectory, isPeer, expected) => {
+    const refusal = peerRefusal(state, { member, dataDirectory }, isPeer);
+    if (expected === undefined) expect(refusal).toBeUndefined();
+    else expect(refusal).toContain(expected);
   });
+});
 
+describe('members removed', () => {
   it('keeps the votes of members removed together until the cluster does without them', () => {
     const world = new World({ members: 4 });
     const leader = world.elect();

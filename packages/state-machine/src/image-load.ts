@@ -19,6 +19,7 @@ import { hashText } from './state-hash.ts';
 import { IMAGE_FORMAT, type MetaRow, type Store } from './store.ts';
 import { decodeMember } from './system/member-table.ts';
 import { decodeOption } from './system/option-table.ts';
+import { decodeRemoved } from './system/removed-table.ts';
 
 /**
  * Rebuilds a store from image rows in key order: meta and system tables come before keyspaces by
@@ -108,6 +109,11 @@ export class ImageLoader {
       case Table.Fences: {
         const row = new FenceRow(key, reader.f64());
         store.fences.add(row);
+        return row;
+      }
+      case Table.RemovedMembers: {
+        const row = decodeRemoved(numberOf(key), reader);
+        store.removed.set(row.id, row);
         return row;
       }
       default:

@@ -24,6 +24,7 @@ export const Table = {
   Waiters: 7,
   LockNotes: 8,
   Fences: 9,
+  RemovedMembers: 10,
   /** Keyspaces of doors begin here. */
   FirstKeyspace: 16,
 } as const;

@@ -25,8 +25,18 @@ export {
   encodeAddMember,
   encodeRemoveMember,
   encodeUpdateMember,
+  type MembershipOutcome,
   type UpdateMember,
 } from './system/membership.ts';
+export {
+  addRefusal,
+  hasStarted,
+  LEARNERS_MAX,
+  type MembershipRefusal,
+  promoteRefusal,
+  removeRefusal,
+  updateRefusal,
+} from './system/membership-rules.ts';
 export { acceptedValues, acceptsOption } from './system/option-range.ts';
 export {
   ELECTION_TIMEOUT_OPTION,

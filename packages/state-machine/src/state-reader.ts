@@ -19,6 +19,7 @@ import type {
   LiveRecord,
   LockNote,
   MemberRecord,
+  RemovedMember,
   StateReader,
   Waiter,
 } from './contract.ts';
@@ -141,6 +142,11 @@ export class StoreReader implements StateReader {
 
   members(): readonly MemberRecord[] {
     const rows = [...this.store.members.values()].sort((x, y) => x.id - y.id);
+    return rows.map((row) => row.record);
+  }
+
+  removedMembers(): readonly RemovedMember[] {
+    const rows = [...this.store.removed.values()].sort((x, y) => x.id - y.id);
     return rows.map((row) => row.record);
   }
 

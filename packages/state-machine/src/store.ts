@@ -23,6 +23,7 @@ import { type WaiterRow, WaitQueues } from './lock/wait-queue.ts';
 import { FEATURE_LEVEL } from './system/feature-level.ts';
 import { MemberRow, newMember } from './system/member-table.ts';
 import { ELECTION_TIMEOUT_OPTION, OptionRow } from './system/option-table.ts';
+import type { RemovedRow } from './system/removed-table.ts';
 
 /** What a deadline ends. */
 export type DeadlineSubject = Slot | LeaseRow | WaiterRow;
@@ -83,6 +84,7 @@ export class Store {
   fences = new FenceTable();
   options = new Map<string, OptionRow>();
   members = new Map<MemberId, MemberRow>();
+  removed = new Map<MemberId, RemovedRow>();
   duplicates = new DuplicateTable();
   /** Bytes of lock notes. */
   noteBytes = 0;

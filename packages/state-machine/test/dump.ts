@@ -29,6 +29,7 @@ export function dump(driver: Driver): unknown {
     ),
     fences: KEYS.map((resource) => machine.fence(resource)),
     members: machine.members(),
+    removed: machine.removedMembers(),
     sequences: [1, 2, 3].map((member) => machine.lastSequence(member, 1)),
     history: history(machine),
   };

@@ -2,13 +2,10 @@ import { encodeCommand, LeaseKind, UnknownFormatError } from '@lockstep/model';
 import { describe, expect, test } from 'vitest';
 import {
   CHECK_BYTES,
-  encodeAddMember,
   encodeAdvanceRevision,
   encodeCheckHash,
   encodeRaiseFeatureLevel,
-  encodeRemoveMember,
   encodeSetOption,
-  encodeUpdateMember,
   Table,
 } from '../src/index.ts';
 import { StateHasher } from '../src/state-hash.ts';
@@ -178,24 +175,6 @@ describe('system commands', () => {
     expect(() => driver.apply(encodeCheckHash(index, wrong))).toThrow(
       `state hash at index ${index} is ${hash}, the majority's is ${wrong}`,
     );
-  });
-
-  test('add, update and remove members under ids never used again', () => {
-    const driver = new Driver();
-    const add = { name: '', etcdId: 5n, peerAddress: 'h:1', learner: true };
-    expect(driver.apply(encodeAddMember(add))).toMatchObject([{ result: 4 }]);
-    driver.apply(encodeUpdateMember({ member: 4, learner: false }));
-    expect(driver.machine.members()[3]).toMatchObject({ peerAddress: 'h:1', learner: false });
-    driver.hello(4, 1);
-    expect(driver.apply(encodeRemoveMember(4))).toMatchObject([{ result: true }]);
-    expect(driver.doAs(4, 1, { do: 'say', text: 'x' })).toMatchObject({ kind: 'void' });
-    expect(driver.apply(encodeAddMember(add))).toMatchObject([{ result: 5 }]);
-    expect(
-      driver
-        .reloaded()
-        .machine.members()
-        .map(({ id }) => id),
-    ).toEqual([1, 2, 3, 5]);
   });
 
   test('move the revision far ahead after a restore, for every keyspace', () => {

@@ -23,6 +23,9 @@ export interface DataIdentity {
     /** First members as `name=host:port`, separated by commas. */
     readonly members: string;
     readonly token: string;
+    /** Of a member that joined later: the members it found, and itself, with their ids in the same
+     * order. Left out: they formed the cluster, and the order of names gives the ids. */
+    readonly ids?: readonly MemberId[];
   };
 }
 

@@ -41,8 +41,9 @@ export interface MeshOptions {
   readonly dataDirectory: string;
   /** Feature levels at which this software can take part; left out: the first. */
   readonly levels?: FeatureLevels;
-  /** Why another member is refused although cluster and ids fit (another data directory). */
-  readonly verify?: (theirs: Handshake) => string | undefined;
+  /** Why another member is refused although cluster and ids fit (removed, another data directory);
+   * `isPeer`: it is one of those that `setPeers` named. */
+  readonly verify?: (theirs: Handshake, isPeer: boolean) => string | undefined;
   /** Links made and lost, in words. */
   readonly log?: (text: string) => void;
   /** Who was refused, by this member or the other, and why, at a bounded rate; left out: told to
@@ -314,9 +315,10 @@ class WebSocketMesh implements Mesh {
 
   #verify(theirs: Handshake): string | undefined {
     const { member, incarnation, link } = theirs;
-    if (!this.#peers.has(member)) return `member ${member} is not known here`;
-    const refused = this.#options.verify?.(theirs);
+    const isPeer = this.#peers.has(member);
+    const refused = this.#options.verify?.(theirs, isPeer);
     if (refused !== undefined) return refused;
+    if (!isPeer) return `member ${member} is not known here`;
     if (performance.now() < (this.#restsUntilMs.get(member) ?? 0)) {
       return `frames of member ${member} were malformed a moment ago`;
     }

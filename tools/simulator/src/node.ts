@@ -4,9 +4,9 @@ import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
 import type { FileError, FileSystem } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import {
-  directoryRefusal,
   type MemberReplica,
   openReplica,
+  peerRefusal,
   type ReplicaOptions,
 } from '@lockstep/replica';
 import {
@@ -233,8 +233,11 @@ export class SimNode {
       const greeting: Greeting = {
         dataDirectory: this.#dataDirectory,
         refuses: (member, dataDirectory) => {
-          const records = this.replica?.state.members() ?? [];
-          return directoryRefusal(records, { member, dataDirectory }) !== undefined;
+          const { replica } = this;
+          if (replica === undefined) return false;
+          const { voters, votersOutgoing, learners } = replica.status().configuration;
+          const isPeer = [voters, votersOutgoing, learners].some((ids) => ids.includes(member));
+          return peerRefusal(replica.state, { member, dataDirectory }, isPeer) !== undefined;
         },
       };
       const network = this.#cluster.wires.join(this.id, incarnation, life, greeting);

@@ -103,10 +103,13 @@ function lockRoutes(lock: LockService, election: ElectionService): Route[] {
 }
 
 function clusterRoutes(cluster: ClusterService): Route[] {
-  const { memberList, ...changes } = api.CLUSTER;
+  const { memberList, memberAdd, memberRemove, memberUpdate, memberPromote } = api.CLUSTER;
   return [
     unary(memberList, (request, call, done) => cluster.memberList(request, call, done)),
-    ...Object.values(changes).map((rpc) => unary(rpc as Rpc<unknown, never>, cluster.refuseChange)),
+    unary(memberAdd, (request, call, done) => cluster.memberAdd(request, call, done)),
+    unary(memberRemove, (request, call, done) => cluster.memberRemove(request, call, done)),
+    unary(memberUpdate, (request, call, done) => cluster.memberUpdate(request, call, done)),
+    unary(memberPromote, (request, call, done) => cluster.memberPromote(request, call, done)),
   ];
 }
 

@@ -88,6 +88,8 @@ export interface StateReader {
   readonly featureLevel: number;
   option<T extends number | string | boolean>(option: ClusterOption<T>): T;
   members(): readonly MemberRecord[];
+  /** Those that were removed, in ascending order of id; the newest thousand. */
+  removedMembers(): readonly RemovedMember[];
 
   /** Oldest revision that can be read of a keyspace with history; 0 before any compaction. */
   compactedRevision(keyspace: AnyKeyspace): Revision;
@@ -141,6 +143,12 @@ export interface MemberRecord {
   readonly incarnation: Incarnation;
   readonly dataDirectory: string;
 }
+
+/** Tombstone of a member: neither its id nor its data directory is let in again. */
+export type RemovedMember = Pick<
+  MemberRecord,
+  'id' | 'name' | 'etcdId' | 'peerAddress' | 'dataDirectory'
+>;
 
 /** A cluster option and what the cluster has set it to. */
 export interface OptionSetting {

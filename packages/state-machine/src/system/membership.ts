@@ -8,17 +8,35 @@ import {
   utf8Text,
   writeCommandHead,
 } from '@lockstep/model';
-import type { Procedure, Transaction } from '../contract.ts';
+import type { AnyProcedure, Procedure, Transaction } from '../contract.ts';
 import type { MachineTransaction } from '../transaction.ts';
 import { setMember } from './hello.ts';
 import { endIncarnation } from './incarnation.ts';
 import { MemberRow, newMember } from './member-table.ts';
+import {
+  addRefusal,
+  type MembershipRefusal,
+  removeRefusal,
+  updateRefusal,
+} from './membership-rules.ts';
+import { REMOVED_MEMBERS_MAX, RemovedRow } from './removed-table.ts';
 
 const ADD_MEMBER = ProcedureFamily.System + 6;
 const UPDATE_MEMBER = ProcedureFamily.System + 7;
 const REMOVE_MEMBER = ProcedureFamily.System + 8;
 
-/** A member to be added; its id comes from the replicated counter and is the result. */
+/** Version 1 changed the records unconditionally; nothing outside of tests could write it. */
+const VERSION = 2;
+
+/** What became of a change; every member decides it alike at its place in the log. */
+export type MembershipOutcome =
+  | { readonly kind: 'changed'; readonly member: MemberId }
+  | { readonly kind: 'refused'; readonly reason: MembershipRefusal };
+
+const refused = (reason: MembershipRefusal): MembershipOutcome => ({ kind: 'refused', reason });
+const changed = (member: MemberId): MembershipOutcome => ({ kind: 'changed', member });
+
+/** A member to be added; its id comes from the replicated counter and is in the outcome. */
 export interface AddMember {
   /** '' until its first hello. */
   readonly name: string;
@@ -28,7 +46,7 @@ export interface AddMember {
 }
 
 export function encodeAddMember(member: AddMember): Uint8Array {
-  const writer = writeCommandHead(new BinaryWriter(128), ADD_MEMBER, 1);
+  const writer = writeCommandHead(new BinaryWriter(128), ADD_MEMBER, VERSION);
   writer.bytes(utf8Bytes(member.name)).i64(member.etcdId);
   return writer
     .bytes(utf8Bytes(member.peerAddress))
@@ -36,9 +54,9 @@ export function encodeAddMember(member: AddMember): Uint8Array {
     .take();
 }
 
-export const addMemberProcedure: Procedure<AddMember, MemberId> = {
+const addMember: Procedure<AddMember, MembershipOutcome> = {
   id: ADD_MEMBER,
-  version: 1,
+  version: VERSION,
   name: 'system.add-member',
   readOnly: false,
   decode(reader: BinaryReader): AddMember {
@@ -49,9 +67,11 @@ export const addMemberProcedure: Procedure<AddMember, MemberId> = {
       learner: reader.u8() === 1,
     };
   },
-  run(transaction: Transaction, add: AddMember): MemberId {
+  run(transaction: Transaction, add: AddMember): MembershipOutcome {
     const tx = transaction as MachineTransaction;
     const { meta, members } = tx.store;
+    const refusal = addRefusal(tx.members(), add);
+    if (refusal !== undefined) return refused(refusal);
     const id = ++meta.lastMember;
     const { name, etcdId, peerAddress, learner } = add;
     const row = new MemberRow(newMember(id, name, etcdId, peerAddress, learner));
@@ -61,7 +81,7 @@ export const addMemberProcedure: Procedure<AddMember, MemberId> = {
       members.delete(id);
       meta.lastMember--;
     });
-    return id;
+    return changed(id);
   },
 };
 
@@ -69,22 +89,22 @@ export const addMemberProcedure: Procedure<AddMember, MemberId> = {
 export interface UpdateMember {
   readonly member: MemberId;
   readonly peerAddress?: string;
+  /** False promotes a learner: the proposer has seen that it is caught up, which no log tells. */
   readonly learner?: boolean;
 }
 
 const KEEP = 2;
 
 export function encodeUpdateMember(update: UpdateMember): Uint8Array {
-  const writer = writeCommandHead(new BinaryWriter(128), UPDATE_MEMBER, 1);
+  const writer = writeCommandHead(new BinaryWriter(128), UPDATE_MEMBER, VERSION);
   const { member, peerAddress, learner } = update;
   writer.varint(member).u8(learner === undefined ? KEEP : learner ? 1 : 0);
   return writer.bytes(utf8Bytes(peerAddress ?? '')).take();
 }
 
-/** Result: false when the member is unknown. */
-export const updateMemberProcedure: Procedure<UpdateMember, boolean> = {
+const updateMember: Procedure<UpdateMember, MembershipOutcome> = {
   id: UPDATE_MEMBER,
-  version: 1,
+  version: VERSION,
   name: 'system.update-member',
   readOnly: false,
   decode(reader: BinaryReader): UpdateMember {
@@ -97,38 +117,34 @@ export const updateMemberProcedure: Procedure<UpdateMember, boolean> = {
       ...(peerAddress === '' ? {} : { peerAddress }),
     };
   },
-  run(transaction: Transaction, update: UpdateMember): boolean {
+  run(transaction: Transaction, update: UpdateMember): MembershipOutcome {
     const tx = transaction as MachineTransaction;
-    const row = tx.store.members.get(update.member);
-    if (row === undefined) return false;
-    const { peerAddress, learner } = row.record;
-    setMember(tx, row, {
-      ...row.record,
-      peerAddress: update.peerAddress ?? peerAddress,
-      learner: update.learner ?? learner,
-    });
-    return true;
+    const refusal = updateRefusal(tx.members(), update);
+    if (refusal !== undefined) return refused(refusal);
+    const { member, ...changes } = update;
+    const row = tx.store.members.get(member)!;
+    setMember(tx, row, { ...row.record, ...changes });
+    return changed(member);
   },
 };
 
 export function encodeRemoveMember(member: MemberId): Uint8Array {
-  return writeCommandHead(new BinaryWriter(16), REMOVE_MEMBER, 1).varint(member).take();
+  return writeCommandHead(new BinaryWriter(16), REMOVE_MEMBER, VERSION).varint(member).take();
 }
 
-/** Ends the member's incarnation and forgets it. Result: false when it is unknown. */
-export const removeMemberProcedure: Procedure<MemberId, boolean> = {
+/** Ends the member's incarnation and leaves a tombstone. */
+const removeMember: Procedure<MemberId, MembershipOutcome> = {
   id: REMOVE_MEMBER,
-  version: 1,
+  version: VERSION,
   name: 'system.remove-member',
   readOnly: false,
-  decode(reader: BinaryReader): MemberId {
-    return reader.varint();
-  },
-  run(transaction: Transaction, member: MemberId): boolean {
+  decode: (reader: BinaryReader) => reader.varint(),
+  run(transaction: Transaction, member: MemberId): MembershipOutcome {
     const tx = transaction as MachineTransaction;
+    const refusal = removeRefusal(tx.members(), member);
+    if (refusal !== undefined) return refused(refusal);
     const { members, leases } = tx.store;
-    const row = members.get(member);
-    if (row === undefined) return false;
+    const row = members.get(member)!;
     const lease = leases.byId(LeaseKind.Member, BigInt(member));
     if (lease !== undefined) tx.endLease(lease, 'revoked');
     endIncarnation(tx, member);
@@ -139,6 +155,32 @@ export const removeMemberProcedure: Procedure<MemberId, boolean> = {
       row.removed = false;
       members.set(member, row);
     });
-    return true;
+    bury(tx, row);
+    return changed(member);
   },
 };
+
+/** The tombstone; the oldest of too many goes. */
+function bury(tx: MachineTransaction, { record }: MemberRow): void {
+  const { removed } = tx.store;
+  const { id, name, etcdId, peerAddress, dataDirectory } = record;
+  const tombstone = new RemovedRow({ id, name, etcdId, peerAddress, dataDirectory });
+  removed.set(id, tombstone);
+  tx.touchRow(tombstone);
+  tx.undoWith(() => void removed.delete(id));
+  if (removed.size <= REMOVED_MEMBERS_MAX) return;
+  const oldest = removed.get(Math.min(...removed.keys()))!;
+  removed.delete(oldest.id);
+  oldest.removed = true;
+  tx.touchRow(oldest);
+  tx.undoWith(() => {
+    oldest.removed = false;
+    removed.set(oldest.id, oldest);
+  });
+}
+
+export const MEMBERSHIP_PROCEDURES: readonly AnyProcedure[] = [
+  addMember,
+  updateMember,
+  removeMember,
+];

@@ -14,7 +14,7 @@ import type { AnyProcedure, ClusterOption, Procedure, Transaction } from '../con
 import type { MachineTransaction } from '../transaction.ts';
 import type { HashRing } from './hash-ring.ts';
 import { helloProcedure } from './hello.ts';
-import { addMemberProcedure, removeMemberProcedure, updateMemberProcedure } from './membership.ts';
+import { MEMBERSHIP_PROCEDURES } from './membership.ts';
 import { acceptsOption } from './option-range.ts';
 import { decodeOptionValue, encodeOptionValue, type OptionValue } from './option-table.ts';
 
@@ -171,8 +171,6 @@ export function systemProcedures(ring: HashRing): AnyProcedure[] {
     raiseFeatureLevel,
     checkHash(ring),
     advanceRevision,
-    addMemberProcedure,
-    updateMemberProcedure,
-    removeMemberProcedure,
+    ...MEMBERSHIP_PROCEDURES,
   ];
 }

@@ -1,4 +1,9 @@
-import { encodeAddMember, encodeRemoveMember, encodeUpdateMember } from '@lockstep/state-machine';
+import {
+  encodeAddMember,
+  encodeRemoveMember,
+  encodeUpdateMember,
+  type MembershipOutcome,
+} from '@lockstep/state-machine';
 import type { SimNode } from '../node.ts';
 import type { Oracle } from '../oracle.ts';
 import type { World } from '../world.ts';
@@ -53,8 +58,7 @@ export class Membership {
     const name = `n${this.#count}`;
     const etcdId = BigInt(this.#count + 1000);
     const command = encodeAddMember({ name, etcdId, peerAddress: `${name}:2380`, learner: true });
-    this.#ask(undefined, command, (result) => {
-      const id = result as number;
+    this.#ask(undefined, command, (id) => {
       // Too late for this run: a learner that never comes does not matter.
       if (this.#settling) return;
       this.#world.trace(() => `n${id} is added`);
@@ -162,7 +166,7 @@ export class Membership {
   }
 
   /** Through any member that runs, but not through the one that leaves. */
-  #ask(except: SimNode | undefined, command: Uint8Array, done: (result: unknown) => void): void {
+  #ask(except: SimNode | undefined, command: Uint8Array, done: (member: number) => void): void {
     const node = this.#nodes.find((each) => {
       return each.isUp && each !== except && !each.mayLeave && !each.isWiped;
     });
@@ -171,7 +175,8 @@ export class Membership {
     this.#oracle.commands.submit(node, node.replica, command, (outcome) => {
       if (outcome?.kind !== 'done') return;
       this.#open -= 1;
-      done(outcome.result);
+      const result = outcome.result as MembershipOutcome;
+      if (result.kind === 'changed') done(result.member);
     });
   }
 }
