@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import colors from 'picocolors';
+import { EXIT_NOT_A_MEMBER } from './exit-code.ts';
 
 /** First member on the standard ports, the others 20000 and 30000 above (etcd's demo habit). */
 const PORTS = [
@@ -64,6 +65,10 @@ export async function runDemo(count: number, directory: string | undefined): Pro
         console.error(`${member.name} could not start (exit code ${code ?? signal})`);
         if (!stopping) console.error('the lines above say why; a second demo needs the same ports');
         stop(1);
+        return;
+      }
+      if (code === EXIT_NOT_A_MEMBER) {
+        console.log(colors.yellow(`${member.name} is no member any more and stays down`));
         return;
       }
       console.log(

@@ -29,6 +29,7 @@ import { openWal } from '@lockstep/storage';
 import { type Mesh, type MeshOptions, openMesh } from '@lockstep/transport';
 import type { Logger } from 'pino';
 import { type MemberData, memberDirectoryOf, openMemberData } from './data.ts';
+import { exitCodeOf } from './exit-code.ts';
 import { type Formation, hex64, isUnspecified, overruledFlags } from './formation.ts';
 import { describeCluster } from './introduction.ts';
 import { openMemberLog } from './member-log.ts';
@@ -38,17 +39,6 @@ import type { Settings } from './settings.ts';
 import { type Door, stopOnSignal } from './shutdown.ts';
 import { watchStanding } from './standing.ts';
 import { VERSION } from './version.ts';
-
-/** It was removed, or its place is taken by another directory: no restart will help. */
-const EXIT_NOT_A_MEMBER = 3;
-
-/** Exit code that tells supervisors not to start this member again; undefined for other errors. */
-export function exitCodeOf(error: unknown): number | undefined {
-  if (!(error instanceof LockstepError)) return undefined;
-  const { code } = error;
-  const gone = code === 'MEMBER_REMOVED' || code === 'MEMBER_HAS_OTHER_DIRECTORY';
-  return gone ? EXIT_NOT_A_MEMBER : undefined;
-}
 
 /** The member found itself wrong, or a device failed it: it must not be restarted blindly. */
 const EXIT_FATAL = 70;
@@ -300,8 +290,8 @@ const electionMsOf = (settings: Settings): number =>
 /** For the last resort of a member: stopped at once, with the reason and an exit code. */
 function die(error: Error, log: Logger): never {
   const code = exitCodeOf(error);
-  const operating = error instanceof LockstepError && code === EXIT_NOT_A_MEMBER;
-  const reason = operating ? `${error.message}; ${error.hint}` : (error.stack ?? error.message);
+  const expected = error instanceof LockstepError && code !== undefined;
+  const reason = expected ? `${error.message}; ${error.hint}` : (error.stack ?? error.message);
   log.error(`stopped: ${reason}`);
   process.exit(code ?? EXIT_FATAL);
 }
