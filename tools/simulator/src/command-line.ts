@@ -11,7 +11,7 @@ export const USAGE = `npm run simulate -- [options]
   --only A,B        only these faults, such as 'bit rot,kill'; 'none' for no faults
   --replay FILE     the run that a replay file spells out
   --shrink          makes a failing run smaller and writes its replay file
-  --out FOLDER      where replay files of failing seeds go (default: nowhere; --shrink: here)
+  --out FOLDER      where replay files go: of failing seeds, or of the one seed asked for
   --verbose         a trace of what happens (one seed only)
   --digest          one line for each seed with the digest of its trace, to compare two versions
   --marks           how often each coverage mark was reached, and which were not

@@ -1,7 +1,7 @@
 import type { FileError } from '@lockstep/model';
 import { type FileOperation, MemoryDisk, MemoryImageDisk } from '@lockstep/storage';
 import type { Stream } from './seed.ts';
-import type { Life, World } from './world.ts';
+import { beginLife, type Life, type World } from './world.ts';
 
 const STALL_MS_MAX = 4000;
 
@@ -42,7 +42,7 @@ export class SimDisk {
     this.#world = world;
     this.#stream = world.stream(`disk:${node}`);
     this.speed = speed;
-    this.#life = { node, alive: true, pausedUntilUs: 0 };
+    this.#life = beginLife(node);
     const random = world.stream(`crash:${node}`);
     // Completions are delivered to whichever process runs; the disk itself forgets dead ones.
     const scheduler = {

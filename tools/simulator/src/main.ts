@@ -42,13 +42,17 @@ function describe(result: RunResult, plan: Plan): string {
   );
 }
 
-/** Writes what failed to a file, as small as asked for. */
+/** Writes the run to a file, as small as asked for. */
 function keep(result: RunResult, plan: Plan): void {
   if (!plan.shrink && plan.out === undefined) return;
-  const small = plan.shrink ? shrink(result, { tell: (line) => console.log(`  ${line}`) }) : result;
+  const tell = (line: string): void => console.log(`  ${line}`);
+  const small = plan.shrink ? shrink(result, { tell }) : result;
   const path = join(plan.out ?? '.', `seed-${result.seed}.json`);
   const { invariant = '', message = '' } = small.violation ?? {};
-  writeReplay(path, replayOf(small, `${invariant}: ${message}`.slice(0, 300)));
+  writeReplay(
+    path,
+    replayOf(small, invariant === '' ? 'passed' : `${invariant}: ${message}`.slice(0, 300)),
+  );
   console.log(`  written: npm run simulate -- --replay ${path} --verbose`);
 }
 
@@ -63,7 +67,7 @@ function runAll(plan: Plan, tally: Tally): void {
     tally.add(result);
     const failed = result.violation !== undefined;
     if (failed || plan.digest || plan.first === last) console.log(describe(result, plan));
-    if (failed) keep(result, plan);
+    if (failed || plan.first === last) keep(result, plan);
     if (nowMs - toldMs < PROGRESS_MS) continue;
     toldMs = nowMs;
     console.log(tally.progress(seed));

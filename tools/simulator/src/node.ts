@@ -24,7 +24,7 @@ import { SimDisk } from './disk.ts';
 import type { Greeting, SimNetwork, Wires } from './network.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
-import type { Life, World } from './world.ts';
+import { beginLife, type Life, type World } from './world.ts';
 
 const CLUSTER = '00000000000000cc';
 /** An orderly stop takes no longer: a hand-over, the image's backlog, a few syncs. */
@@ -100,7 +100,8 @@ export class SimNode {
     this.#admission = admission;
     this.clock = clock;
     this.#cluster = cluster;
-    this.life = { node: id, alive: false, pausedUntilUs: 0 };
+    this.life = beginLife(id);
+    this.life.alive = false;
     this.disk = this.#newDisk();
   }
 
@@ -177,9 +178,7 @@ export class SimNode {
   }
 
   pause(us: number): void {
-    if (!this.life.alive) return;
-    const { world } = this.#cluster;
-    this.life.pausedUntilUs = Math.max(this.life.pausedUntilUs, world.nowUs + us);
+    if (this.life.alive) this.#cluster.world.pause(this.life, us);
   }
 
   /** The machine is taken away. */
@@ -196,7 +195,7 @@ export class SimNode {
     this.stopped = undefined;
     this.mayStop = false;
     this.#closing = false;
-    const life: Life = { node: this.id, alive: true, pausedUntilUs: 0 };
+    const life = beginLife(this.id);
     this.life = life;
     this.disk.serve(life);
     world.trace(() => `n${this.id} starts`);

@@ -6,6 +6,13 @@ export interface Life {
   alive: boolean;
   /** Until then the process stands still; its events come in a burst when it goes on. */
   pausedUntilUs: number;
+  /** Events that came due meanwhile. */
+  readonly held: Scheduled[];
+}
+
+/** A new life that has just begun. */
+export function beginLife(node: number): Life {
+  return { node, alive: true, pausedUntilUs: 0, held: [] };
 }
 
 /** An event that may still be cancelled; a pause of its owner moves it. */
@@ -83,6 +90,23 @@ export class World {
     return this.at(this.nowUs + delayUs, owner, kind, run);
   }
 
+  /** The process stands still for so long, or until `resume`. */
+  pause(life: Life, us: number): void {
+    life.pausedUntilUs = Math.max(life.pausedUntilUs, this.nowUs + us);
+    this.after(us, undefined, 'resume', () => {
+      if (this.nowUs >= life.pausedUntilUs) this.resume(life);
+    });
+  }
+
+  /** The process goes on: all that came due meanwhile comes now, in its order. */
+  resume(life: Life): void {
+    life.pausedUntilUs = 0;
+    for (const event of life.held.splice(0)) {
+      event.atUs = this.nowUs;
+      this.#push(event);
+    }
+  }
+
   /** Runs the next event; false when there is none before `endUs`. */
   step(endUs: number): boolean {
     for (;;) {
@@ -92,8 +116,7 @@ export class World {
       const { owner, run } = event;
       if (run === undefined || owner?.alive === false) continue;
       if (owner !== undefined && owner.pausedUntilUs > event.atUs) {
-        event.atUs = owner.pausedUntilUs;
-        this.#push(event);
+        owner.held.push(event);
         continue;
       }
       this.nowUs = event.atUs;

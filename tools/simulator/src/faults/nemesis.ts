@@ -94,7 +94,7 @@ export class Nemesis implements Battlefield {
   }
 
   #healNode(node: SimNode): void {
-    node.life.pausedUntilUs = 0;
+    this.world.resume(node.life);
     node.clock.resume();
     node.disk.heal();
     // An error that is still armed would strike later; with the process it is forgotten.
