@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import type { LoadClient } from './load.ts';
 
 /** protobuf length-delimited field. */
-function field(number: number, value: Buffer): Buffer {
+export function field(number: number, value: Buffer): Buffer {
   const length: number[] = [];
   for (let rest = value.length; ; rest = Math.floor(rest / 128)) {
     length.push(rest >= 128 ? (rest % 128) + 128 : rest);
@@ -12,20 +12,27 @@ function field(number: number, value: Buffer): Buffer {
 }
 
 /** A message with gRPC's 5-byte prefix. */
-function grpcFrame(message: Buffer): Buffer {
+export function grpcFrame(message: Buffer): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
 }
 
+export const PATHS = {
+  put: '/etcdserverpb.KV/Put',
+  get: '/etcdserverpb.KV/Range',
+  empty: '/bench.Empty/Call',
+} as const;
+
 const TYPE = { 'content-type': 'application/grpc', te: 'trailers', ':method': 'POST' };
 
-/** One unary call on a session; the answer's bytes are only counted. */
-function unary(
+/** One unary call on a session; the answer's bytes go to `taken`, or nowhere. */
+export function unary(
   session: ClientHttp2Session,
   path: string,
   frame: Buffer,
   done: (error?: Error) => void,
+  taken: (chunk: Buffer) => void = () => undefined,
 ): void {
   const stream = session.request({ ...TYPE, ':path': path });
   let status = '';
@@ -36,7 +43,7 @@ function unary(
   stream.on('trailers', (headers) => {
     status = String(headers['grpc-status'] ?? '');
   });
-  stream.on('data', () => undefined);
+  stream.on('data', taken);
   stream.on('error', (error) => {
     failure = error;
   });
@@ -59,19 +66,20 @@ export class EtcdConnections {
     });
   }
 
-  client(id: number, kind: 'put' | 'get' | 'empty', value: Buffer): LoadClient {
+  /** The connection that the client of that number shares with others. */
+  session(id: number): ClientHttp2Session {
     const session = this.#sessions[id % this.#sessions.length];
     if (session === undefined) throw new Error('no connections');
+    return session;
+  }
+
+  client(id: number, kind: 'put' | 'get' | 'empty', value: Buffer): LoadClient {
+    const session = this.session(id);
     const key = Buffer.from(`bench/${id}`);
     const put = grpcFrame(Buffer.concat([field(1, key), field(2, value)]));
     const get = grpcFrame(field(1, key));
-    const path = {
-      put: '/etcdserverpb.KV/Put',
-      get: '/etcdserverpb.KV/Range',
-      empty: '/bench.Empty/Call',
-    };
     return {
-      next: (done) => unary(session, path[kind], kind === 'put' ? put : get, done),
+      next: (done) => unary(session, PATHS[kind], kind === 'put' ? put : get, done),
       close: () => undefined,
     };
   }

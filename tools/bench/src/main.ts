@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { Recorder } from '@lockstep/checker';
 import { startBarePipeline } from './bare-pipeline.ts';
 import { startEmptyGrpc } from './empty-grpc.ts';
 import { EtcdConnections } from './etcd-client.ts';
 import { measureHandOver } from './hand-over.ts';
+import { recordedEtcdClient, recordedRedisLockClient, recordedZooKeeperClient } from './history.ts';
 import { drive, type LoadClient, type LoadResult } from './load.ts';
 import {
   type LockstepServers,
@@ -31,6 +33,8 @@ const { values, positionals } = parseArgs({
     'one-member': { type: 'boolean', default: false },
     'node-args': { type: 'string', default: '' },
     'no-rival': { type: 'boolean', default: false },
+    /** Records what clients of our doors see, for lockstep-checker; costs the load generator. */
+    history: { type: 'string' },
   },
 });
 const parts = positionals.length > 0 ? positionals : [...PARTS];
@@ -39,9 +43,16 @@ if (unknown !== undefined) {
   console.error(`bench: no part '${unknown}'; there are ${PARTS.join(', ')}`);
   process.exit(2);
 }
+// Each part has servers of its own, and with them a history of its own.
+if (values.history !== undefined && parts.length !== 1) {
+  console.error('bench: --history records one part; name one of etcd, zookeeper, redis');
+  process.exit(2);
+}
 const counts = values.clients.split(',').map(Number);
 const measureMs = Number(values.seconds) * 1000;
 const value = Buffer.alloc(Number(values.value), 'v');
+const recorder =
+  values.history === undefined ? undefined : new Recorder(values.history, 'lockstep-bench');
 const nodeArgs = values['node-args'].split(' ').filter((arg) => arg !== '');
 
 type MakeClients = (count: number) => { clients: LoadClient[]; close: () => void };
@@ -63,25 +74,37 @@ const pick = (ports: readonly number[], id: number): number =>
   ports[values['one-member'] ? 0 : id % ports.length] ?? 0;
 
 const etcd =
-  (ports: readonly number[], kind: 'put' | 'get' | 'empty'): MakeClients =>
+  (ports: readonly number[], kind: 'put' | 'get' | 'empty', recorder?: Recorder): MakeClients =>
   (count) => {
     const used = values['one-member'] ? ports.slice(0, 1) : ports;
     const connections = new EtcdConnections(used, Math.min(count, 30));
     return {
-      clients: many(count, (id) => connections.client(id, kind, value)),
+      clients: many(count, (id) =>
+        recorder === undefined || kind === 'empty'
+          ? connections.client(id, kind, value)
+          : recordedEtcdClient(connections.session(id), id, kind, value, recorder),
+      ),
       close: () => connections.close(),
     };
   };
 const zookeeper =
-  (ports: readonly number[], kind: 'set' | 'get'): MakeClients =>
+  (ports: readonly number[], kind: 'set' | 'get', recorder?: Recorder): MakeClients =>
   (count) => ({
-    clients: many(count, (id) => zookeeperClient(pick(ports, id), id, kind, value)),
+    clients: many(count, (id) =>
+      recorder === undefined
+        ? zookeeperClient(pick(ports, id), id, kind, value)
+        : recordedZooKeeperClient(pick(ports, id), id, kind, value, recorder),
+    ),
     close: () => undefined,
   });
 const redis =
-  (ports: readonly number[], sha: string): MakeClients =>
+  (ports: readonly number[], sha: string, recorder?: Recorder): MakeClients =>
   (count) => ({
-    clients: many(count, (id) => redisLockClient(pick(ports, id), id, sha)),
+    clients: many(count, (id) =>
+      recorder === undefined
+        ? redisLockClient(pick(ports, id), id, sha)
+        : recordedRedisLockClient(pick(ports, id), id, sha, recorder),
+    ),
     close: () => undefined,
   });
 
@@ -142,7 +165,7 @@ async function benchCeilings(): Promise<void> {
 async function benchEtcd(ours: LockstepServers): Promise<void> {
   const rival = values['no-rival'] ? undefined : await startEtcd(24_200);
   for (const kind of ['put', 'get'] as const) {
-    await versus(`etcd ${kind}`, etcd(ours.etcd, kind), rival && etcd(rival.ports, kind));
+    await versus(`etcd ${kind}`, etcd(ours.etcd, kind, recorder), rival && etcd(rival.ports, kind));
   }
   await rival?.stop();
 }
@@ -150,7 +173,7 @@ async function benchEtcd(ours: LockstepServers): Promise<void> {
 async function benchZooKeeper(ours: LockstepServers): Promise<void> {
   const rival = values['no-rival'] ? undefined : await startZooKeeper(24_300);
   for (const kind of ['set', 'get'] as const) {
-    const left = zookeeper(ours.zookeeper, kind);
+    const left = zookeeper(ours.zookeeper, kind, recorder);
     await versus(`ZooKeeper ${kind}`, left, rival && zookeeper(rival.ports, kind));
   }
   await rival?.stop();
@@ -160,7 +183,7 @@ async function benchRedis(ours: LockstepServers): Promise<void> {
   const rival = values['no-rival'] ? undefined : await startRedis(24_400);
   const sha = await loadReleaseScript(ours.redis[0] ?? 0);
   if (rival !== undefined) await loadReleaseScript(rival.ports[0] ?? 0);
-  await versus('Redis lock', redis(ours.redis, sha), rival && redis(rival.ports, sha));
+  await versus('Redis lock', redis(ours.redis, sha, recorder), rival && redis(rival.ports, sha));
   await rival?.stop();
 }
 
@@ -192,5 +215,9 @@ for (const [part, bench] of doors) {
   const ours = await startLockstep(24_000, nodeArgs);
   await bench(ours);
   await ours.stop();
+}
+if (recorder !== undefined) {
+  recorder.close();
+  console.log(`${recorder.count} operations in ${recorder.path}`);
 }
 process.exit(0);

@@ -4,13 +4,16 @@ import type { LoadClient } from './load.ts';
 const OP = { create: 1, getData: 4, setData: 5 } as const;
 const NODE_EXISTS = -110;
 
+/** ZooKeeper's error code, and the reply from its header on: xid, zxid, error, body. */
+export type Answer = (error: number, frame: Buffer) => void;
+
 /** A session of its own on one ZooKeeper server; one request at a time. */
 export class ZooKeeperConnection {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
   #connected = false;
   #xid = 0;
-  #waiting: ((error: number) => void)[] = [];
+  #waiting: ((error: number, frame: Buffer) => void)[] = [];
   readonly #queue: Buffer[] = [];
 
   constructor(port: number) {
@@ -25,7 +28,7 @@ export class ZooKeeperConnection {
     this.#socket.write(hello);
   }
 
-  #request(op: number, body: Buffer, answer: (error: number) => void): void {
+  #request(op: number, body: Buffer, answer: Answer): void {
     const frame = Buffer.alloc(12 + body.length);
     frame.writeInt32BE(8 + body.length, 0);
     frame.writeInt32BE(++this.#xid, 4);
@@ -36,18 +39,20 @@ export class ZooKeeperConnection {
     else this.#queue.push(frame);
   }
 
-  create(path: string, data: Buffer, answer: (error: number) => void): void {
+  create(path: string, data: Buffer, answer: Answer): void {
     const acl = Buffer.concat([int(1), int(31), text('world'), text('anyone')]);
-    this.#request(OP.create, Buffer.concat([text(path), bytes(data), acl, int(0)]), (error) =>
-      answer(error === NODE_EXISTS ? 0 : error),
+    this.#request(
+      OP.create,
+      Buffer.concat([text(path), bytes(data), acl, int(0)]),
+      (error, frame) => answer(error === NODE_EXISTS ? 0 : error, frame),
     );
   }
 
-  setData(path: string, data: Buffer, answer: (error: number) => void): void {
+  setData(path: string, data: Buffer, answer: Answer): void {
     this.#request(OP.setData, Buffer.concat([text(path), bytes(data), int(-1)]), answer);
   }
 
-  getData(path: string, answer: (error: number) => void): void {
+  getData(path: string, answer: Answer): void {
     this.#request(OP.getData, Buffer.concat([text(path), Buffer.from([0])]), answer);
   }
 
@@ -57,7 +62,7 @@ export class ZooKeeperConnection {
   }
 
   #fail(): void {
-    for (const answer of this.#waiting.splice(0)) answer(-4);
+    for (const answer of this.#waiting.splice(0)) answer(-4, Buffer.alloc(0));
   }
 
   #receive(chunk: Buffer): void {
@@ -70,7 +75,7 @@ export class ZooKeeperConnection {
         this.#connected = true;
         for (const frame of this.#queue.splice(0)) this.#socket.write(frame);
       } else if (all.readInt32BE(at + 4) > 0) {
-        this.#waiting.shift()?.(all.readInt32BE(at + 16));
+        this.#waiting.shift()?.(all.readInt32BE(at + 16), all.subarray(at + 4, at + 4 + length));
       }
       at += 4 + length;
     }

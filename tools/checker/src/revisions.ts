@@ -1,4 +1,4 @@
-import { type Operation, objectOf } from './operation.ts';
+import { type Operation, objectOf, type Value } from './operation.ts';
 import { checkRealTime } from './real-time.ts';
 import { effectOf, type Mutation, type Timeline, Timelines, viewOf } from './timeline.ts';
 import type { Verdict, Violation } from './verdict.ts';
@@ -102,12 +102,20 @@ function adoptSeen(
       timeline.add({ revision, value, operation: undefined });
     } else {
       const why = `nobody wrote that value at revision ${revision}`;
-      const writers = operations.filter(
-        (other) => objectOf(other) === object && 'value' in other && other.value === value,
-      );
-      violations.push({ why, operations: [operation, ...writers.slice(0, 1)] });
+      const writer = violations.length > 0 ? undefined : writerOf(operations, object, value);
+      violations.push({
+        why,
+        operations: writer === undefined ? [operation] : [operation, writer],
+      });
     }
   }
+}
+
+/** Found by looking at everything: for the first violation only. */
+function writerOf(operations: readonly Operation[], object: string, value: Value) {
+  return operations.find(
+    (other) => 'value' in other && other.value === value && objectOf(other) === object,
+  );
 }
 
 function contradiction(known: Mutation, operation: Operation): Violation {

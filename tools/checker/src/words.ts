@@ -1,7 +1,13 @@
 import type { Operation, Value } from './operation.ts';
 
+const VALUE_SHOWN_MAX = 40;
+
 const quote = (value: Value | undefined): string =>
-  value === null || value === undefined ? 'nothing' : `'${value}'`;
+  value === null || value === undefined
+    ? 'nothing'
+    : String(value).length > VALUE_SHOWN_MAX
+      ? `'${String(value).slice(0, VALUE_SHOWN_MAX)}…'`
+      : `'${value}'`;
 const seconds = (ns: number): string => `${(ns / 1e9).toFixed(6)} s`;
 const at = (revision: number | undefined): string =>
   revision === undefined ? '' : ` at revision ${revision}`;
