@@ -7,6 +7,7 @@ import {
   UnknownFormatError,
 } from '@lockstep/model';
 import type { StateMachine } from '@lockstep/state-machine';
+import { IMAGE_DAMAGED } from '@lockstep/storage';
 import { decodePosition, type ImagePosition, POSITION_KEY } from './image-writer.ts';
 
 const PAGE_BYTES = 1024 * 1024;
@@ -38,7 +39,9 @@ export function loadImage(
   const page = () => {
     snapshot.next(PAGE_BYTES, (error, records) => {
       if (error !== undefined) {
-        finish({ kind: 'failed', error });
+        const isDamaged = error.code === IMAGE_DAMAGED;
+        const reason = error.message;
+        finish(isDamaged ? { kind: 'damaged', reason } : { kind: 'failed', error });
         return;
       }
       let outcome: LoadOutcome | undefined;

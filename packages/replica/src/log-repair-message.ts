@@ -10,7 +10,7 @@ import {
 } from '@lockstep/model';
 import type { Entry, EntryType } from '@lockstep/raft';
 
-/** Door of the gossip by which members mend their logs: software that does not know it is silent. */
+/** Door of the gossip by which members mend their logs; older software passes it over. */
 export const LOG_REPAIR = ':log';
 
 const FORMAT = 1;

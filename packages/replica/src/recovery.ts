@@ -8,7 +8,12 @@ import {
 } from '@lockstep/model';
 import type { Configuration, SnapshotMeta } from '@lockstep/raft';
 import type { StateMachine } from '@lockstep/state-machine';
-import type { LogState, LogStore, LogStoreHandlers } from '@lockstep/storage';
+import {
+  IMAGE_DAMAGED,
+  type LogState,
+  type LogStore,
+  type LogStoreHandlers,
+} from '@lockstep/storage';
 import { loadImage } from './image-load.ts';
 import { type ImagePosition, ImageWriter } from './image-writer.ts';
 import { gapIn } from './log-repair.ts';
@@ -108,6 +113,10 @@ class Recovery {
         this.#startAfresh(name, 'it is not there');
         return;
       }
+      if (error?.code === IMAGE_DAMAGED) {
+        this.#setAside(name, undefined, error.message);
+        return;
+      }
       if (error !== undefined) {
         this.#fail(error);
         return;
@@ -154,12 +163,13 @@ class Recovery {
   }
 
   /** Keeps the records for inspection and starts from nothing; state comes from the leader. */
-  #setAside(name: string, store: ImageStore, reason: string): void {
+  #setAside(name: string, store: ImageStore | undefined, reason: string): void {
     const { images, log } = this.#options;
     mark('image set aside');
     log?.(`image ${name} is set aside: ${reason}`);
     if (this.#hasNobody(name, reason)) return;
-    store.close(() => {
+    const close = (done: () => void) => (store === undefined ? done() : store.close(done));
+    close(() => {
       images.remove(`${name}-damaged`, () => {
         images.rename(name, `${name}-damaged`, (error) => {
           if (error !== undefined) {

@@ -11,4 +11,5 @@ export { type FileOperation, MemoryDisk, MemoryFileSystem } from './memory-file-
 export { MemoryImageDirectory, MemoryImageDisk, MemoryImageStore } from './memory-image-store.ts';
 export { MemoryLogContents, openMemoryLog } from './memory-log-store.ts';
 export { NodeFileSystem } from './node-file-system.ts';
+export { IMAGE_DAMAGED } from './promise-edge.ts';
 export { openWal, type WalOptions } from './wal/open-wal.ts';

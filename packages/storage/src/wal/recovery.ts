@@ -208,6 +208,7 @@ class Recovery {
     return scanSegment({
       bytes,
       segment: file.segment,
+      sizeBytes: file.header.sizeBytes,
       start: {
         offset: HEADER_BYTES,
         crc: file.headerCrc,
@@ -283,6 +284,7 @@ class Recovery {
       start: 'unknown',
       end: previous,
       file: undefined,
+      sizeBytes: 0,
     };
     const parts = partsOf(chain, this.#input.directory);
     this.#behind = this.#names.includes(name) ? [headless, ...parts] : parts;

@@ -12,6 +12,8 @@ export interface SalvagePart {
   /** Where a good record stands; `unknown`: the header is bad; undefined: nothing good is left. */
   readonly start: ScanStart | 'unknown' | undefined;
   readonly end: ChainEnd | undefined;
+  /** 0 when the header is bad: then the end is known from the next one. */
+  readonly sizeBytes: number;
   /** Present when the segment is read from its beginning. */
   readonly file: SegmentFile | undefined;
 }
@@ -27,6 +29,7 @@ export function partsOf(chain: readonly SegmentFile[], directory: string): Salva
       sequence: file.header.firstSequence,
     },
     end: chain[at + 1]?.header.previous,
+    sizeBytes: file.header.sizeBytes,
     file,
   }));
 }
@@ -54,7 +57,7 @@ export function walkSalvage(
 
 /** False when the part ends in damage. */
 function scanPart(part: SalvagePart, bytes: Uint8Array, survey: SalvageSurvey): boolean {
-  const { segment, end } = part;
+  const { segment, end, sizeBytes } = part;
   if (part.file !== undefined) survey.header(part.file.header);
   let start =
     part.start === 'unknown'
@@ -62,7 +65,7 @@ function scanPart(part: SalvagePart, bytes: Uint8Array, survey: SalvageSurvey): 
       : part.start;
   while (start !== undefined) {
     const accept = survey.record.bind(survey);
-    const result = scanSegment({ bytes, segment, start, end, accept });
+    const result = scanSegment({ bytes, sizeBytes, segment, start, end, accept });
     if (result.verdict !== 'damaged') return true;
     start = result.later;
   }

@@ -16,6 +16,8 @@ export type RecordPosition = Omit<RecordLocation, 'first' | 'last'>;
 export interface ScanInput {
   /** The whole file; not changed. */
   readonly bytes: Uint8Array;
+  /** Size that it was made with, before it was used. */
+  readonly sizeBytes: number;
   readonly segment: number;
   /** Where to begin: behind the header, or at a good record behind damage. */
   readonly start: ScanStart;
@@ -68,7 +70,7 @@ class SegmentScan {
     for (;;) {
       if (end !== undefined && this.#offset >= end.offset) return this.#checkEnd(end);
       const start = recordStart(this.#offset);
-      if (start + RECORD_BYTES_MIN > bytes.length) return this.#stop('clean', '');
+      if (start + RECORD_BYTES_MIN > bytes.length) return this.#stopAtEnd();
       const length = peekLength(bytes, start);
       if (length === 0) return this.#judgeHead(start);
       if (start + length > bytes.length) return this.#stop('damaged', 'record exceeds the file');
@@ -112,7 +114,7 @@ class SegmentScan {
   /** No usable head: the end of the log, a record whose first sector is missing, or damage. */
   #judgeHead(start: number): ScanResult {
     const { bytes, end } = this.#input;
-    if (end === undefined && isZero(bytes, start, bytes.length)) return this.#stop('clean', '');
+    if (end === undefined && isZero(bytes, start, bytes.length)) return this.#stopAtEnd();
     const later = this.#findLater(start + 8);
     if (end !== undefined) {
       return this.#stop('damaged', 'record is missing or its head is bad', later);
@@ -137,6 +139,11 @@ class SegmentScan {
 
   #findLater(from: number): ScanStart | undefined {
     return findLater(this.#input, from, this.#sequence);
+  }
+
+  #stopAtEnd(): ScanResult {
+    if (this.#input.bytes.length >= this.#input.sizeBytes) return this.#stop('clean', '');
+    return this.#stop('damaged', 'the file is cut short');
   }
 
   #stop(verdict: ScanResult['verdict'], reason: string, later?: ScanStart): ScanResult {
