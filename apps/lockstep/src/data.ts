@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type FileError, type Incarnation, LockstepError } from '@lockstep/model';
 import type { MemberDirectory } from '@lockstep/replica';
 import {
@@ -43,7 +43,7 @@ export async function openMemberData(
   const path = settings['data-dir'];
   // Bad flags leave no directory behind.
   if (!existsSync(path)) formationOf(settings);
-  mkdirSync(join(path, 'images'), { recursive: true });
+  makeDirectories(path, join(path, 'images'));
   const release = await call<(done: (error?: FileError) => void) => void>(path, (done) =>
     lockDirectory(path, done),
   );
@@ -57,6 +57,41 @@ export async function openMemberData(
   } catch (error) {
     await unlock();
     throw error;
+  }
+}
+
+/**
+ * Makes a directory and those above it, one by one: Node's recursive way goes round for ever where
+ * the system says that a directory it shows is not there (/proc).
+ */
+function makeDirectories(path: string, target: string): void {
+  const steps = [resolve(target)];
+  while (dirname(steps[0]!) !== steps[0]) steps.unshift(dirname(steps[0]!));
+  for (const step of steps) {
+    try {
+      mkdirSync(step);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') continue;
+      throw new LockstepError('DATA_DIRECTORY_UNUSABLE', path, whyNot(code, step));
+    }
+  }
+}
+
+function whyNot(code: string | undefined, step: string): string {
+  const above = dirname(step);
+  switch (code) {
+    case 'ENOTDIR':
+      return `${above} is not a directory`;
+    case 'EACCES':
+    case 'EPERM':
+      return `this user may not write to ${above}`;
+    case 'EROFS':
+      return `${above} is read-only`;
+    case 'ENOSPC':
+      return `no space is left for ${step}`;
+    default:
+      return `${step} cannot be made (${code})`;
   }
 }
 

@@ -93,6 +93,11 @@ export const ERRORS = {
     message: 'entries {} to {} of the log are lost: {} is damaged at offset {} ({}); {}',
     hint: 'restore the data directory of one of these members from a backup and start it again',
   },
+  DATA_DIRECTORY_UNUSABLE: {
+    outcome: 'failed',
+    message: 'data directory {} cannot be used: {}',
+    hint: 'make it a directory that this user may write to, or choose another with --data-dir',
+  },
   DATA_DIRECTORY_MISMATCH: {
     outcome: 'failed',
     message: 'data directory {} belongs to {}, not to {}',

@@ -134,6 +134,8 @@ export interface ImageStore {
   ): void;
   /** A consistent view that later writes do not change; must be closed. */
   snapshot(): ImageSnapshot;
+  /** A write waits because the device is full; it goes on by itself. */
+  readonly outOfSpace?: boolean;
   close(done: Done): void;
 }
 

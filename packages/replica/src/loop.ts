@@ -36,6 +36,7 @@ import { Subscribers } from './subscribers.ts';
 
 /** A follower whose leader's socket is gone waits 50–200 ms instead of its timeout (design §10). */
 const LEADER_LOST_MS = 200;
+const NO_SPACE = 'no space is left on its disk';
 
 /**
  * The one loop of a member (reference raft.md §7.4): inputs only enqueue and wake it; one turn
@@ -216,7 +217,7 @@ export class Loop implements NetworkHandler {
   space(outOfSpace: boolean): void {
     this.trust.outOfSpace = outOfSpace;
     mark('log space');
-    if (outOfSpace && this.leads) this.#handOver('the log cannot grow');
+    if (outOfSpace && this.leads) this.#handOver(NO_SPACE);
     this.wake();
   }
 
@@ -330,6 +331,8 @@ export class Loop implements NetworkHandler {
   #tick(nowMs: number): void {
     this.#tickDue = false;
     const { raft, settings } = this;
+    const outOfSpace = this.log.outOfSpace || this.writer.store.outOfSpace === true;
+    if (outOfSpace !== this.trust.outOfSpace) this.space(outOfSpace);
     raft.tick();
     this.forwarder.tick(nowMs, settings.electionMs);
     this.renewals.tick(nowMs, settings.electionMs);
@@ -340,7 +343,12 @@ export class Loop implements NetworkHandler {
     if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
+<<<<<<< HEAD
     this.membership.tick(nowMs);
+=======
+    else if (outOfSpace && this.configuration.voters.length > 1) this.#handOver(NO_SPACE);
+    this.membership.tick();
+>>>>>>> 26c5bb4 (storage, replica, lockstep: a full disk under the image waits, damaged images are set aside)
     const { incarnation } = this.forwarder;
     const clusterMs = this.clusterClock.now;
     const { machine, contact } = this;

@@ -40,6 +40,6 @@ function healthOf(loop: Loop): string {
   if (loop.repair.pending) return `log is being repaired: ${loop.repair.missing}`;
   if (!trust.mayVote) return 'damaged log';
   if (imageLost) return 'image is being replaced';
-  if (loop.log.outOfSpace) return 'out of space';
+  if (trust.outOfSpace) return 'out of space';
   return 'ok';
 }

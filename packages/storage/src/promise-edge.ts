@@ -23,9 +23,13 @@ function levelError(error: unknown): FileError {
   const { cause } = error as { cause?: unknown };
   const { code, message } = toFileError(cause ?? error);
   if (code === 'LEVEL_LOCKED') return { code: 'EBUSY', message };
-  const isMissingFile = code === 'LEVEL_IO_ERROR' && message.includes('No such file');
-  if (code === 'LEVEL_CORRUPTION' || code === 'LEVEL_NOT_FOUND' || isMissingFile) {
-    return { code: IMAGE_DAMAGED, message };
+  if (code === 'LEVEL_IO_ERROR' && message.includes('No space left')) {
+    return { code: 'ENOSPC', message };
+  }
+  // A file that is gone, or shorter than another file says, is met as an error of the system.
+  const isWrongFile = code === 'LEVEL_IO_ERROR' && /No such file|Invalid argument/.test(message);
+  if (code === 'LEVEL_CORRUPTION' || code === 'LEVEL_NOT_FOUND' || isWrongFile) {
+    return { code: IMAGE_DAMAGED, message: `image files are damaged: ${message}` };
   }
   return { code, message };
 }
