@@ -343,12 +343,8 @@ export class Loop implements NetworkHandler {
     if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
-<<<<<<< HEAD
-    this.membership.tick(nowMs);
-=======
     else if (outOfSpace && this.configuration.voters.length > 1) this.#handOver(NO_SPACE);
-    this.membership.tick();
->>>>>>> 26c5bb4 (storage, replica, lockstep: a full disk under the image waits, damaged images are set aside)
+    this.membership.tick(nowMs);
     const { incarnation } = this.forwarder;
     const clusterMs = this.clusterClock.now;
     const { machine, contact } = this;
