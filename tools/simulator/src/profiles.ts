@@ -12,7 +12,7 @@ export const PROFILES = {
   /** As many commands as the clients can put through. */
   busy: (settings: Settings): Settings => ({
     ...plain(settings),
-    faultsMs: 20_000,
+    faultsMs: 5_000,
     clientsPerNode: 8,
     thinkMs: 1,
   }),

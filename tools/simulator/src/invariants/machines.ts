@@ -12,6 +12,8 @@ import { ReloadedTwin, recorder } from './reload.ts';
 import type { Streams } from './streams.ts';
 
 const TWIN_SHARE = 0.01;
+/** A twin costs a load of the image: so many records per entry, on average, at most. */
+const TWIN_RECORDS = 5;
 
 export interface MachineWatchOptions {
   readonly world: World;
@@ -126,7 +128,7 @@ export class MachineWatch {
     if (this.#twin !== undefined) {
       this.#twin.follow(machine, entry, said);
       if (!this.#twin.active) this.#twin = undefined;
-    } else if (stream.chance(TWIN_SHARE)) {
+    } else if (stream.chance(Math.min(TWIN_SHARE, TWIN_RECORDS / this.image.size))) {
       this.#twin = new ReloadedTwin(world, settings, who, machine, this.image);
       if (!this.#twin.active) this.#twin = undefined;
     }
