@@ -60,8 +60,10 @@ export const COMMANDS: readonly Mutant[] = [
         file: FORWARDER,
         find: 'this.#bytesHanded += pending.command.length;',
         replace: `this.#bytesHanded += pending.command.length;
-          pending.waiter?.applied({ kind: 'done', result: undefined, revision: 0 });
-          pending.waiter = undefined;`,
+          if (pending.deadlineMs !== Number.POSITIVE_INFINITY) {
+            pending.waiter?.applied({ kind: 'done', result: undefined, revision: 0 });
+            pending.waiter = undefined;
+          }`,
       },
     ],
   },

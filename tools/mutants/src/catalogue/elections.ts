@@ -86,8 +86,8 @@ export const ELECTIONS: readonly Mutant[] = [
       },
       {
         file: ELECTION,
-        find: 'if (response.incarnation !== core.config.incarnation) return;',
-        replace: '',
+        find: 'if (response.incarnation !== core.config.incarnation)',
+        replace: 'if (response.incarnation < 0)',
       },
       {
         file: ELECTION,

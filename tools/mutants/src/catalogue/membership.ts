@@ -54,4 +54,40 @@ export const MEMBERSHIP: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'joint-commit-by-one-half',
+    title: 'in a joint configuration the incoming half alone commits',
+    catalogue: 'thesis §4.3',
+    edits: [
+      {
+        file: 'packages/raft/src/quorum.ts',
+        find: 'return Math.min(incoming, majorityIndex(sets.votersOutgoing, acknowledged));',
+        replace: 'return incoming;',
+      },
+    ],
+  },
+  {
+    name: 'joint-elected-by-one-half',
+    title: 'in a joint configuration the incoming half alone elects',
+    catalogue: 'thesis §4.3',
+    edits: [
+      {
+        file: 'packages/raft/src/quorum.ts',
+        find: 'const outgoing = majorityVote(sets.votersOutgoing, voteOf);',
+        replace: 'const outgoing = majorityVote([], voteOf);',
+      },
+    ],
+  },
+  {
+    name: 'joint-never-left',
+    title: 'nobody proposes to leave a joint configuration',
+    catalogue: 'M-2',
+    edits: [
+      {
+        file: 'packages/replica/src/next-configuration.ts',
+        find: 'return leaveJoint(configuration);',
+        replace: 'return leaveJoint(configuration) && undefined;',
+      },
+    ],
+  },
 ];

@@ -12,8 +12,8 @@ export const READS: readonly Mutant[] = [
     edits: [
       {
         file: 'packages/raft/src/leader.ts',
-        find: 'if (core.log.commit < leadership.termStart) { leadership.reads.hold',
-        replace: 'if (core.log.commit < 0) { leadership.reads.hold',
+        find: 'if (core.log.commit < leadership.termStart) {',
+        replace: 'if (core.log.commit < 0) {',
       },
     ],
   },

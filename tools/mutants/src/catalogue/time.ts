@@ -62,9 +62,14 @@ export const TIME: readonly Mutant[] = [
   },
   {
     name: 'time-from-remembered-maximum',
-    title: 'a new leader starts cluster time from the highest that it remembers',
+    title: 'the clock of a former leader runs on, and cluster time with it when it leads again',
     catalogue: 'design §6',
     edits: [
+      {
+        file: 'packages/replica/src/loop.ts',
+        find: 'this.clusterClock.advance(nowMs, this.quorumLive);',
+        replace: 'this.clusterClock.advance(nowMs, nowMs > 0);',
+      },
       {
         file: LEADERSHIP,
         find: 'options.clock.begin(time, options.monotonicMs());',
@@ -104,20 +109,11 @@ export const TIME: readonly Mutant[] = [
     ],
   },
   {
-    name: 'deposed-leader-expires',
-    title: 'what a leader proposed before it was deposed is proposed again when it leads anew',
-    catalogue: 'A-3',
+    name: 'renewed-though-ended',
+    title: 'a keep-alive of a lease that has ended is answered with success',
+    catalogue: 'A-4',
     edits: [
-      {
-        file: 'packages/replica/src/proposer.ts',
-        find: 'if (term === this.#term) return; this.#term = term; this.clear();',
-        replace: 'if (term === this.#term) return; this.#term = term;',
-      },
-      {
-        file: 'packages/replica/src/gatherer.ts',
-        find: 'if (!leads) this.#proposer.clear();',
-        replace: '',
-      },
+      { file: RENEWAL, find: 'alive.push(lease !== undefined);', replace: 'alive.push(true);' },
     ],
   },
 ];
