@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PREVIOUS, previousBuild } from '../support/previous-build.ts';
 import { SmallDisks } from './disks.ts';
 import { FAULTS, type Fault } from './nemesis.ts';
 import { play, type Scenario } from './scenario.ts';
@@ -7,11 +8,17 @@ const LONG = process.env.LOCKSTEP_LONG === '1';
 const seed = Number(process.env.LOCKSTEP_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const asked = process.env.LOCKSTEP_CHAOS_SECONDS;
 
-const DISK: readonly Fault[] = ['fill a disk', 'slow disks', 'slow disk of the leader'];
+const UPGRADES: readonly Fault[] = Array(3).fill('upgrade a member');
 const faults = (...starts: string[]): Fault[] =>
   FAULTS.filter((fault) => starts.some((start) => fault.startsWith(start)));
 
-const scenarios: (Omit<Scenario, 'seed' | 'seconds'> & { readonly long: number })[] = [
+interface Planned extends Omit<Scenario, 'seed' | 'seconds' | 'main'> {
+  /** Seconds where there is time. */
+  readonly long: number;
+  readonly fromPrevious?: boolean;
+}
+
+const scenarios: readonly Planned[] = [
   { name: 'kills and pauses', faults: faults('kill', 'pause', 'rolling'), long: 120 },
   { name: 'partitions', faults: faults('cut', 'silence', 'slow links', 'flap'), long: 120 },
   { name: 'full disks', faults: ['fill a disk', 'kill the leader'], smallDisks: true, long: 120 },
@@ -21,23 +28,40 @@ const scenarios: (Omit<Scenario, 'seed' | 'seconds'> & { readonly long: number }
     slowDisks: true,
     long: 120,
   },
+  { name: 'members replaced', faults: ['replace a member', 'cut a link'], long: 120 },
+  {
+    name: `upgrade from ${PREVIOUS}`,
+    faults: [...UPGRADES, 'kill the leader', 'cut off the leader', 'pause a follower'],
+    long: 120,
+    fromPrevious: true,
+  },
   {
     name: 'everything',
-    faults: FAULTS.filter((fault) => !DISK.includes(fault) || fault.startsWith('slow')),
+    faults: FAULTS.filter((fault) => !['fill a disk', 'upgrade a member'].includes(fault)),
     slowDisks: true,
     long: 600,
   },
 ];
 
+/** Why a scenario cannot be played here, or undefined. */
+function missingFor({ smallDisks, fromPrevious }: Planned): string | undefined {
+  if (smallDisks) return SmallDisks.missing();
+  return fromPrevious ? previousBuild().missing : undefined;
+}
+
 describe('clients of all doors while a cluster is broken', () => {
-  for (const { long, ...scenario } of scenarios) {
+  for (const planned of scenarios) {
+    const { long, fromPrevious, ...scenario } = planned;
     const seconds = Number(asked ?? (LONG ? long : 30));
-    const missing = scenario.smallDisks ? SmallDisks.missing() : undefined;
+    const missing = missingFor(planned);
+    const main = fromPrevious ? previousBuild().main : undefined;
     const title = `see only what one correct store could show: ${scenario.name}, seed ${seed}`;
     it.skipIf(missing !== undefined)(
       missing === undefined ? title : `${title} (left out: ${missing})`,
       async () => {
-        expect(await play({ ...scenario, seed, seconds })).toBe(true);
+        expect(
+          await play({ ...scenario, seed, seconds, ...(main !== undefined && { main }) }),
+        ).toBe(true);
       },
       seconds * 2000 + 300_000,
     );

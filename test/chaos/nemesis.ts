@@ -1,4 +1,6 @@
-import type { Cluster, Member } from '../support/cluster.ts';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type Cluster, MAIN, type Member } from '../support/cluster.ts';
 import { pass, until } from '../support/until.ts';
 import type { SlowDisks, SmallDisks } from './disks.ts';
 import type { PeerNetwork } from './peer-network.ts';
@@ -23,6 +25,8 @@ export const FAULTS = [
   'slow disks',
   'slow disk of the leader',
   'rolling restart',
+  'replace a member',
+  'upgrade a member',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -30,6 +34,8 @@ export type Fault = (typeof FAULTS)[number];
 export interface Battlefield {
   readonly cluster: Cluster;
   readonly network: PeerNetwork;
+  /** Raft ids, which handshakes carry: the network knows members by them. */
+  readonly ids: Map<Member, number>;
   readonly random: Random;
   readonly smallDisks: SmallDisks | undefined;
   readonly slowDisks: SlowDisks | undefined;
@@ -62,6 +68,7 @@ export class Nemesis {
       await this.#strike(fault);
     }
     await this.heal();
+    await this.upgradeAll();
   }
 
   /** Ends every fault; afterwards all members answer with a majority behind them. */
@@ -93,7 +100,7 @@ export class Nemesis {
     const follower = random.pick(cluster.members.filter((member) => member !== leader));
     const others = (of: Member): Member[] => cluster.members.filter((member) => member !== of);
     const [a, b] = shuffle(cluster.members, random) as [Member, Member];
-    const id = (member: Member): number => cluster.members.indexOf(member) + 1;
+    const id = (member: Member): number => this.#field.ids.get(member) ?? 0;
     const holdMs = random.between(800, 5000);
     switch (fault) {
       case 'kill the leader':
@@ -155,6 +162,10 @@ export class Nemesis {
         return this.#holdDisks(holdMs);
       case 'rolling restart':
         return this.#rollingRestart();
+      case 'replace a member':
+        return this.#replace(random.chance(0.3) ? leader : follower);
+      case 'upgrade a member':
+        return this.#upgrade(cluster.members.find((member) => member.main !== MAIN));
     }
   }
 
@@ -195,6 +206,51 @@ export class Nemesis {
       await member.stop('SIGTERM');
       member.start();
       await this.#serve([member]);
+    }
+  }
+
+  /** A member is lost with its directory; a new one takes its name and place. */
+  async #replace(member: Member): Promise<void> {
+    const { cluster, ids } = this.#field;
+    const through = cluster.members.find((other) => other !== member);
+    if (through === undefined) return;
+    const admin = ['--admin', `127.0.0.1:${through.ports.admin}`];
+    const lockstep = (...words: string[]) =>
+      promisify(execFile)(process.execPath, [MAIN, 'member', ...words, ...admin]);
+    await member.stop('SIGKILL');
+    await lockstep('remove', member.name);
+    const newcomer = await cluster.newcomer(member);
+    await cluster.forget(member);
+    newcomer.outputMax = member.outputMax;
+    await lockstep('add', newcomer.name, '--peer', `127.0.0.1:${newcomer.peerPort}`);
+    newcomer.start();
+    await until(
+      () =>
+        lockstep('promote', newcomer.name).then(
+          () => true,
+          () => false,
+        ),
+      60_000,
+      () => `${newcomer.name} gets its vote: ${newcomer.output.slice(-3000)}`,
+    );
+    cluster.admit(newcomer);
+    await this.#serve([newcomer]);
+    ids.set(newcomer, (await newcomer.status(5000))?.self.id ?? 0);
+  }
+
+  /** From the previous release to this one, with or without time to say goodbye. */
+  async #upgrade(member: Member | undefined): Promise<void> {
+    if (member === undefined) return this.#rollingRestart();
+    await member.stop(this.#field.random.chance(0.7) ? 'SIGTERM' : 'SIGKILL');
+    member.main = MAIN;
+    member.start();
+    await this.#serve([member]);
+  }
+
+  /** Whoever is of the previous release still. */
+  async upgradeAll(): Promise<void> {
+    for (const member of this.#field.cluster.members) {
+      if (member.main !== MAIN) await this.#upgrade(member);
     }
   }
 

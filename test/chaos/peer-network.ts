@@ -80,6 +80,12 @@ interface Lane {
 /** A held lane takes this much, then lets the sender's buffers fill up. */
 const LANE_BYTES_MAX = 4 << 20;
 
+/** Whether a connection begins, as far as it has come, as the links between members do. */
+function isLink(header: Buffer): boolean {
+  const start = Buffer.from('GET /peer ');
+  return header.subarray(0, start.length).equals(start.subarray(0, header.length));
+}
+
 /** One connection through the proxy. */
 class Passage {
   readonly #out: Lane;
@@ -141,6 +147,12 @@ class Passage {
     let bytes = chunk;
     if (lane === this.#out && this.#beginning !== undefined) {
       const header = Buffer.concat([this.#beginning, chunk]);
+      if (!isLink(header)) {
+        // A question over plain HTTP says nothing of who asks.
+        this.#beginning = undefined;
+        this.#take(lane, header);
+        return;
+      }
       const known = this.#identify(header);
       // The request must pass before the dialler says who it is.
       bytes = known ? header.subarray(this.#passed) : this.#passHeader(header);

@@ -39,6 +39,8 @@ export interface Scenario {
   /** Disks that can be filled, which are memory and so never slow. */
   readonly smallDisks?: boolean;
   readonly slowDisks?: boolean;
+  /** The build that members start as, when it is not this one. */
+  readonly main?: string;
 }
 
 /**
@@ -54,6 +56,7 @@ export async function play(scenario: Scenario): Promise<boolean> {
     peerProxy: async (_, port) => network.proxy(port, await freePort()),
     ...(smallDisks && { dataDirectory: (name, parent) => smallDisks.add(name, parent) }),
     ...(slowDisks && { env: (name) => slowDisks.env(name) }),
+    ...(scenario.main !== undefined && { main: scenario.main }),
   });
   for (const member of cluster.members) member.outputMax = 4_000_000;
   const path = join(directory, 'history.ndjson');
@@ -68,7 +71,8 @@ export async function play(scenario: Scenario): Promise<boolean> {
   try {
     const random = new Random(scenario.seed, 'nemesis');
     const stopping = (): boolean => stage.stopping;
-    const field = { cluster, network, random, smallDisks, slowDisks, stopping, log };
+    const ids = new Map(cluster.members.map((member, i) => [member, i + 1]));
+    const field = { cluster, network, ids, random, smallDisks, slowDisks, stopping, log };
     const nemesis = new Nemesis(field, scenario.faults);
     await run(stage, nemesis, scenario.seconds);
     const lost = await readEverything(stage);

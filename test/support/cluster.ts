@@ -22,6 +22,8 @@ export interface MemberPorts {
 export class Member {
   readonly name: string;
   readonly ports: MemberPorts;
+  /** Where the others reach its peer listener. */
+  readonly peerPort: number;
   /** Words after `lockstep`. */
   readonly args: readonly string[];
   readonly #env: NodeJS.ProcessEnv;
@@ -41,9 +43,11 @@ export class Member {
     ports: MemberPorts,
     args: readonly string[],
     env: NodeJS.ProcessEnv = {},
+    peerPort: number = ports.peer,
   ) {
     this.name = name;
     this.ports = ports;
+    this.peerPort = peerPort;
     this.args = ['serve', ...args];
     this.#env = env;
   }
@@ -147,19 +151,27 @@ export class Cluster {
   /** Those that are members: a removed one is taken out by `forget`. */
   readonly members: Member[];
   readonly #flags: readonly string[];
+  readonly #surroundings: Surroundings;
   #newcomers = 0;
 
-  private constructor(directory: string, members: readonly Member[], flags: readonly string[]) {
+  private constructor(
+    directory: string,
+    members: readonly Member[],
+    flags: readonly string[],
+    surroundings: Surroundings,
+  ) {
     this.directory = directory;
     this.members = [...members];
     this.#flags = flags;
+    this.#surroundings = surroundings;
   }
 
   static async start(
     count = 3,
     flags: readonly string[] = [],
-    { peerProxy, dataDirectory, env, main = MAIN }: Surroundings = {},
+    surroundings: Surroundings = {},
   ): Promise<Cluster> {
+    const { peerProxy, dataDirectory, env, main = MAIN } = surroundings;
     const directory = mkdtempSync(join(tmpdir(), 'lockstep-test-'));
     const ports = await freePorts(count * 5);
     const portsOf = (i: number): MemberPorts => portsFrom(ports.slice(i * 5));
@@ -173,9 +185,9 @@ export class Cluster {
       const where = ['--data-dir', data, '--initial-cluster', initial];
       const advertised = ['--advertise-peer', `127.0.0.1:${peers[i]}`];
       const args = [...where, ...advertised, ...flagsOf(name, portsOf(i)), ...flags];
-      return new Member(name, portsOf(i), args, env?.(name));
+      return new Member(name, portsOf(i), args, env?.(name), peers[i]);
     });
-    const cluster = new Cluster(directory, members, flags);
+    const cluster = new Cluster(directory, members, flags, surroundings);
     for (const member of members) {
       member.main = main;
       member.start();
@@ -192,13 +204,17 @@ export class Cluster {
     this.#newcomers += 1;
     const name = former?.name ?? `j${this.#newcomers}`;
     const ports = former?.ports ?? portsFrom(await freePorts(5));
-    const all = [...this.members.filter((member) => member !== former), { name, ports }];
-    const initial = all.map((each) => `${each.name}=127.0.0.1:${each.ports.peer}`).join(',');
+    const { peerProxy, env } = this.#surroundings;
+    const peerPort = former?.peerPort ?? (await peerProxy?.(name, ports.peer)) ?? ports.peer;
+    const all = [...this.members.filter((member) => member !== former), { name, peerPort }];
+    const initial = all.map((each) => `${each.name}=127.0.0.1:${each.peerPort}`).join(',');
     const directory = join(this.directory, `${name}-${this.#newcomers}`);
-    return new Member(name, ports, [
+    const args = [
       ...['--data-dir', directory, '--initial-cluster', initial],
-      ...['--initial-cluster-state', 'existing', ...flagsOf(name, ports), ...this.#flags],
-    ]);
+      ...['--initial-cluster-state', 'existing', '--advertise-peer', `127.0.0.1:${peerPort}`],
+      ...[...flagsOf(name, ports), ...this.#flags],
+    ];
+    return new Member(name, ports, args, env?.(name), peerPort);
   }
 
   /** Counts a member that was added and started among the members. */

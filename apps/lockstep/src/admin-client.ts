@@ -1,4 +1,5 @@
 import type { ClusterStatus, LockTable, MemberTable, OptionTable } from '@lockstep/admin';
+import { withDeadline } from './deadline.ts';
 
 /** Where the demo's members listen; the first that answers is asked. */
 export const DEFAULT_ADMIN = ['127.0.0.1:7070', '127.0.0.1:27070', '127.0.0.1:37070'];
@@ -33,15 +34,14 @@ async function fetchAny<T>(
   let refusal: string | undefined;
   for (const address of addresses) {
     try {
-      const response = await fetch(`http://${address}${path}`, {
-        ...request,
-        signal: AbortSignal.timeout(withinMs),
+      const { ok, status, text } = await withDeadline(withinMs, async (signal) => {
+        const response = await fetch(`http://${address}${path}`, { ...request, signal });
+        return { ok: response.ok, status: response.status, text: await response.text() };
       });
-      if (response.ok) return (await response.json()) as T;
-      const text = (await response.text()).trim();
+      if (ok) return JSON.parse(text) as T;
       // Another member would decide no otherwise.
-      if (response.status === 409) refusal = reasonOf(text);
-      else failures.push(`${address}: ${response.status} ${text}`);
+      if (status === 409) refusal = reasonOf(text.trim());
+      else failures.push(`${address}: ${status} ${text.trim()}`);
     } catch (error) {
       const { cause, name, message } = error as Error & { cause?: { code?: string } };
       const late = name === 'TimeoutError' ? 'no answer in time; has it a leader?' : message;

@@ -1,5 +1,6 @@
 import type { MemberId } from '@lockstep/model';
 import type { MemberReplica } from '@lockstep/replica';
+import { withDeadline } from './deadline.ts';
 
 /** What a member tells whoever asks at its peer listener, before any link: `GET /members`. */
 export interface ClusterDescription {
@@ -55,11 +56,10 @@ export async function askPeers(addresses: readonly string[]): Promise<ClusterDes
 
 async function askPeer(address: string): Promise<ClusterDescription | undefined> {
   try {
-    const response = await fetch(`http://${address}/members`, {
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    const answer = await withDeadline(ANSWER_MS_MAX, async (signal) => {
+      const response = await fetch(`http://${address}/members`, { signal });
+      return response.ok ? ((await response.json()) as ClusterDescription | null) : null;
     });
-    if (!response.ok) return undefined;
-    const answer = (await response.json()) as ClusterDescription | null;
     // A member that is still opening its log has nothing to say yet.
     return answer === null || !Array.isArray(answer.members) ? undefined : answer;
   } catch {
