@@ -6,6 +6,7 @@ import { play, type Scenario } from './scenario.ts';
 
 const LONG = process.env.LOCKSTEP_LONG === '1';
 const seed = Number(process.env.LOCKSTEP_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SHORT_SECONDS = 20;
 const asked = process.env.LOCKSTEP_CHAOS_SECONDS;
 
 const UPGRADES: readonly Fault[] = Array(3).fill('upgrade a member');
@@ -51,8 +52,10 @@ function missingFor({ smallDisks, fromPrevious }: Planned): string | undefined {
 
 describe('clients of all doors while a cluster is broken', () => {
   for (const planned of scenarios) {
+    // Where there is little time each kind of fault has its own scenario, and no second one.
+    if (planned.name === 'everything' && !LONG && asked === undefined) continue;
     const { long, fromPrevious, ...scenario } = planned;
-    const seconds = Number(asked ?? (LONG ? long : 30));
+    const seconds = Number(asked ?? (LONG ? long : SHORT_SECONDS));
     const missing = missingFor(planned);
     const main = fromPrevious ? previousBuild().main : undefined;
     const title = `see only what one correct store could show: ${scenario.name}, seed ${seed}`;
