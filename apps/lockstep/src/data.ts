@@ -141,6 +141,11 @@ function knownFormation(path: string, identity: DataIdentity, settings: Settings
     }
     throw new LockstepError('DATA_DIRECTORY_MISMATCH', path, own, `a member '${settings.name}'`);
   }
+  if (identity.log !== undefined) {
+    const what = 'this directory was recovered into a cluster of its own: leave the flag out';
+    const given = `'${settings['initial-cluster']}'`;
+    throw new LockstepError('INVALID_OPTION', '--initial-cluster', given, what);
+  }
   const expected = formationOf(settings);
   const [id, expectedCluster] = [expected.self.id, hex64(expected.clusterId)];
   if (member === id && cluster === expectedCluster) return expected;

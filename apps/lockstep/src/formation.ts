@@ -23,6 +23,9 @@ export interface Formation {
   readonly ids?: readonly MemberId[];
 }
 
+/** How the token of a cluster that `lockstep recover` made begins. */
+export const RECOVERED_TOKEN = 'recovered-';
+
 /** First 64 bits of a digest; never 0, which clients take for "none". */
 function hash64(...parts: readonly string[]): bigint {
   const digest = createHash('sha256').update(parts.join('\n')).digest();
@@ -103,7 +106,8 @@ export function overruledFlags(settings: Settings, formation: Formation): string
     const flag = settings['advertise-peer'] === '' ? '--listen-peer' : '--advertise-peer';
     lines.push(`${flag} is ${given}, but the cluster knows this member at ${self.peerAddress}`);
   }
-  if (settings['initial-cluster-token'] !== token) {
+  // A recovered cluster made its own, which nobody says.
+  if (settings['initial-cluster-token'] !== token && !token.startsWith(RECOVERED_TOKEN)) {
     lines.push(`--initial-cluster-token is not that of the data directory, '${token}'`);
   }
   return lines;

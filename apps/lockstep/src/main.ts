@@ -10,6 +10,7 @@ import { addMember, printMembers, promoteMember, removeMember, updateMember } fr
 import { changeOption, printOptions } from './option.ts';
 import { accepted, formatAddress, parseAddress, parseDuration } from './option-value.ts';
 import { OPTIONS, type Option, variableOf } from './options.ts';
+import { recoverMember } from './recover.ts';
 import { serve } from './serve.ts';
 import { readConfigFile, resolveSettings } from './settings.ts';
 import { printStatus } from './status.ts';
@@ -57,6 +58,16 @@ program
   )
   .option('--dir <dir>', 'keep the data here; default: a temporary directory')
   .action(({ members, dir }: { members: number; dir?: string }) => runDemo(members, dir));
+
+program
+  .command('recover')
+  .description('after the loss of a majority: a stopped survivor becomes a cluster of its own')
+  .requiredOption('--data-dir <dir>', 'of the stopped member')
+  .option('--advertise-peer <host:port>', 'where later members reach it; default: as it was formed')
+  .option('--yes', 'do it without asking')
+  .action((flags: { dataDir: string; advertisePeer?: string; yes?: true }) =>
+    recoverMember({ ...flags, yes: flags.yes === true }),
+  );
 
 interface AdminFlags {
   readonly admin: string[];

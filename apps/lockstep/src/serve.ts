@@ -135,7 +135,10 @@ function openMember(
         random: nodeRandom,
         scheduler: nodeScheduler,
         network: mesh,
-        openLog: openWal(data.fileSystem, { scheduler: nodeScheduler, clock: nodeClock }),
+        openLog: openWal(data.fileSystem, {
+          ...{ scheduler: nodeScheduler, clock: nodeClock },
+          directory: data.directory.identity.log ?? 'wal',
+        }),
         images: data.images,
         directory: memberDirectoryOf(data.directory),
         createStateMachine: (image) => createStateMachine({ extensions, image, bootstrap }),

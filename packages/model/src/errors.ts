@@ -73,6 +73,11 @@ export const ERRORS = {
     message: 'this needs feature level {}, the cluster is at {}',
     hint: 'upgrade every member; the level follows by itself (`lockstep status` shows it)',
   },
+  NOT_ON_RECORD: {
+    outcome: 'failed',
+    message: 'member {} is not among the members of its own state',
+    hint: 'it was removed from the cluster before: recover another member',
+  },
   INVALID_OPTION: {
     outcome: 'failed',
     message: '{}: {} is not accepted; {}',

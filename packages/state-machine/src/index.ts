@@ -52,3 +52,4 @@ export {
   encodeSetOption,
   type SetOptionOutcome,
 } from './system/procedures.ts';
+export { encodeRefound, REFOUND_REVISIONS, type Refound } from './system/refound.ts';

@@ -23,10 +23,16 @@ export interface DataIdentity {
     /** First members as `name=host:port`, separated by commas. */
     readonly members: string;
     readonly token: string;
+<<<<<<< HEAD
     /** Of a member that joined later: the members it found, and itself, with their ids in the same
      * order. Left out: they formed the cluster, and the order of names gives the ids. */
+=======
+    /** Ids of these members, in the order of their names; left out: 1, 2, 3 … */
+>>>>>>> f26b3f4 (lockstep recover: a survivor becomes a cluster of its own after a majority was lost for ever)
     readonly ids?: readonly MemberId[];
   };
+  /** Directory of the log below this one; left out: `wal`. */
+  readonly log?: string;
 }
 
 interface Contents extends DataIdentity {
@@ -96,8 +102,12 @@ export class DataDirectory {
   }
 
   get identity(): DataIdentity {
-    const { uuid, name, member, cluster, formation } = this.#contents;
-    return { uuid, name, member, cluster, ...(formation === undefined ? {} : { formation }) };
+    const { uuid, name, member, cluster, formation, log } = this.#contents;
+    return {
+      ...{ uuid, name, member, cluster },
+      ...(formation === undefined ? {} : { formation }),
+      ...(log === undefined ? {} : { log }),
+    };
   }
 
   /** The last incarnation taken, 0 before the first. */
@@ -134,6 +144,17 @@ export class DataDirectory {
   /** Switches the active image; the image must be durable before. */
   setImage(image: string, done: Done): void {
     this.#change((contents) => ({ ...contents, image }), done);
+  }
+
+  /**
+   * The directory becomes that of another cluster, with another image and log, which must be
+   * durable before. Member, name, uuid and incarnation stay.
+   */
+  refound(
+    to: Pick<DataIdentity, 'cluster' | 'formation'> & { log: string; image: string },
+    done: Done,
+  ): void {
+    this.#change((contents) => ({ ...contents, ...to }), done);
   }
 
   /** Changes run one after another, each on what the one before left. */

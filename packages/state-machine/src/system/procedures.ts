@@ -17,6 +17,7 @@ import { helloProcedure } from './hello.ts';
 import { MEMBERSHIP_PROCEDURES } from './membership.ts';
 import { acceptsOption } from './option-range.ts';
 import { decodeOptionValue, encodeOptionValue, type OptionValue } from './option-table.ts';
+import { refoundProcedure } from './refound.ts';
 
 const RELEASE_WAITER = ProcedureFamily.System + 2;
 const SET_OPTION = ProcedureFamily.System + 3;
@@ -171,6 +172,13 @@ export function systemProcedures(ring: HashRing): AnyProcedure[] {
     raiseFeatureLevel,
     checkHash(ring),
     advanceRevision,
+<<<<<<< HEAD
     ...MEMBERSHIP_PROCEDURES,
+=======
+    addMemberProcedure,
+    updateMemberProcedure,
+    removeMemberProcedure,
+    refoundProcedure,
+>>>>>>> f26b3f4 (lockstep recover: a survivor becomes a cluster of its own after a majority was lost for ever)
   ];
 }
