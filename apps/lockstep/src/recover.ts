@@ -144,12 +144,13 @@ function introduction(
 ): string {
   const formed = names.length === 0 ? 'alone' : `together with ${names.join(', ')}`;
   return [
-    `${name} of cluster ${cluster} in ${dataDir}, formed ${formed}, is to become a cluster of its own.`,
+    `${name} of cluster ${cluster} in ${dataDir}, formed ${formed},`,
+    'is to become a cluster of its own.',
     'Do this only when a majority of the members is lost for ever, on the one survivor whose log',
     'reaches furthest. What the others had acknowledged and this member never received is lost.',
     '  - Every entry of its log counts, also those that were not known to be committed.',
     '  - The cluster gets a new id: members of the former one can no longer join it.',
-    '  - Revisions and tokens go far ahead, so that none comes again; leases go on where they stood.',
+    '  - Revisions and tokens go far ahead, so that none comes again; leases keep what was left.',
     '  - Nothing is deleted: the former identity, log and image stay in the directory.',
   ].join('\n');
 }
@@ -162,7 +163,8 @@ function conclusion(
   const gone = made.members.filter(({ id }) => id !== member).map((record) => record.name);
   return [
     `${name} is the only member of cluster ${made.cluster}, at ${made.address}.`,
-    `  log up to entry ${made.lastIndex}; revision ${made.revisionBefore} goes on at ${made.revision}; image ${image}`,
+    `  its log was applied up to entry ${made.lastIndex}, into ${image}`,
+    `  revision ${made.revisionBefore} goes on at ${made.revision}`,
     `  no longer members: ${gone.join(', ') || 'none'}`,
     'Start it with `lockstep serve` without --initial-cluster and --initial-cluster-token, then add',
     'members with empty directories (`lockstep member add`). Never start the former ones again.',

@@ -19,12 +19,8 @@ export {
   type ReplicaOptions,
   type Tuning,
 } from './options.ts';
-<<<<<<< HEAD
 
 export { levelRefusal, peerRefusal } from './peer-identity.ts';
 
-=======
-export { directoryRefusal, levelRefusal } from './peer-identity.ts';
 export { type Refounded, type RefoundOptions, refound } from './refound.ts';
->>>>>>> f26b3f4 (lockstep recover: a survivor becomes a cluster of its own after a majority was lost for ever)
 export { type MemberReplica, openReplica } from './replica.ts';

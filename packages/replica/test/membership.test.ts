@@ -168,6 +168,7 @@ describe('members removed', () => {
     const world = new World();
     const leader = world.elect();
     const away = world.followers()[0]!;
+    world.time.until('members may be added', () => leader.replica.state.featureLevel >= 2);
     world.kill(away);
     leader.replica.submit(
       encodeAddMember({ name: 'n4', etcdId: 4n, peerAddress: 'member-4', learner: true }),

@@ -23,12 +23,8 @@ export interface DataIdentity {
     /** First members as `name=host:port`, separated by commas. */
     readonly members: string;
     readonly token: string;
-<<<<<<< HEAD
     /** Of a member that joined later: the members it found, and itself, with their ids in the same
      * order. Left out: they formed the cluster, and the order of names gives the ids. */
-=======
-    /** Ids of these members, in the order of their names; left out: 1, 2, 3 … */
->>>>>>> f26b3f4 (lockstep recover: a survivor becomes a cluster of its own after a majority was lost for ever)
     readonly ids?: readonly MemberId[];
   };
   /** Directory of the log below this one; left out: `wal`. */

@@ -27,6 +27,8 @@ const REMOVE_MEMBER = ProcedureFamily.System + 8;
 
 /** Version 1 changed the records unconditionally; nothing outside of tests could write it. */
 const VERSION = 2;
+/** Older software knows neither tombstones nor these outcomes. */
+const SINCE = 2;
 
 /** What became of a change; every member decides it alike at its place in the log. */
 export type MembershipOutcome =
@@ -57,6 +59,7 @@ export function encodeAddMember(member: AddMember): Uint8Array {
 const addMember: Procedure<AddMember, MembershipOutcome> = {
   id: ADD_MEMBER,
   version: VERSION,
+  since: SINCE,
   name: 'system.add-member',
   readOnly: false,
   decode(reader: BinaryReader): AddMember {
@@ -105,6 +108,7 @@ export function encodeUpdateMember(update: UpdateMember): Uint8Array {
 const updateMember: Procedure<UpdateMember, MembershipOutcome> = {
   id: UPDATE_MEMBER,
   version: VERSION,
+  since: SINCE,
   name: 'system.update-member',
   readOnly: false,
   decode(reader: BinaryReader): UpdateMember {
@@ -136,6 +140,7 @@ export function encodeRemoveMember(member: MemberId): Uint8Array {
 const removeMember: Procedure<MemberId, MembershipOutcome> = {
   id: REMOVE_MEMBER,
   version: VERSION,
+  since: SINCE,
   name: 'system.remove-member',
   readOnly: false,
   decode: (reader: BinaryReader) => reader.varint(),

@@ -172,13 +172,7 @@ export function systemProcedures(ring: HashRing): AnyProcedure[] {
     raiseFeatureLevel,
     checkHash(ring),
     advanceRevision,
-<<<<<<< HEAD
     ...MEMBERSHIP_PROCEDURES,
-=======
-    addMemberProcedure,
-    updateMemberProcedure,
-    removeMemberProcedure,
     refoundProcedure,
->>>>>>> f26b3f4 (lockstep recover: a survivor becomes a cluster of its own after a majority was lost for ever)
   ];
 }
