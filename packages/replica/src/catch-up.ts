@@ -1,4 +1,4 @@
-import { BinaryFormatError, BinaryReader, BinaryWriter, type MemberId } from '@lockstep/model';
+import { type BinaryReader, BinaryWriter, type MemberId } from '@lockstep/model';
 import type { Loop } from './loop.ts';
 import { isVoter } from './next-configuration.ts';
 
@@ -47,16 +47,11 @@ export class CatchUp {
     this.#loop.gossip(CAUGHT_UP, writer.take());
   }
 
-  told(by: MemberId, payload: Uint8Array): void {
-    try {
-      const reader = new BinaryReader(payload);
-      const ids: MemberId[] = [];
-      for (let left = reader.varint(); left > 0; left--) ids.push(reader.varint());
-      this.#told = { by, ids, atMs: this.#loop.nowMs };
-    } catch (error) {
-      if (!(error instanceof BinaryFormatError)) throw error;
-      this.#loop.options.log?.(`gossip of member ${by} is malformed: ${error.message}`);
-    }
+  /** Throws BinaryFormatError when malformed. */
+  told(by: MemberId, reader: BinaryReader): void {
+    const ids: MemberId[] = [];
+    for (let left = reader.varint(); left > 0; left--) ids.push(reader.varint());
+    this.#told = { by, ids, atMs: this.#loop.nowMs };
   }
 
   #caughtUp(): MemberId[] {

@@ -61,7 +61,7 @@ export function changeMembership(
         done({ kind: 'refused', reason });
         return;
       }
-      replica.submit(encode(change), {
+      replica.submit(encode(change, replica.state.featureLevel), {
         applied: (outcome) => {
           if (outcome.kind === 'void') {
             failed(new LockstepError('NO_LEADER'));
@@ -78,14 +78,14 @@ export function changeMembership(
   });
 }
 
-function encode(change: MembershipChange): Uint8Array {
+function encode(change: MembershipChange, level: number): Uint8Array {
   switch (change.kind) {
     case 'add':
       return encodeAddMember({ ...change, name: '' });
     case 'promote':
       return encodeUpdateMember({ member: change.member, learner: false });
     case 'remove':
-      return encodeRemoveMember(change.member);
+      return encodeRemoveMember(change.member, level);
     case 'update':
       return encodeUpdateMember(change);
   }

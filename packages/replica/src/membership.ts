@@ -2,7 +2,6 @@ import {
   BinaryFormatError,
   BinaryReader,
   BinaryWriter,
-  EMPTY_BYTES,
   EntryKind,
   encodeEntry,
   type MemberId,
@@ -13,11 +12,11 @@ import {
   utf8Text,
 } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
-import { hasStarted } from '@lockstep/state-machine';
+import { hasStarted, MEMBERSHIP_LEVEL } from '@lockstep/state-machine';
 import { CAUGHT_UP, CatchUp } from './catch-up.ts';
 import { readConfiguration, writeConfiguration } from './configuration-format.ts';
 import type { Loop } from './loop.ts';
-import { isMember, nextConfiguration } from './next-configuration.ts';
+import { isMember, isVoter, nextConfiguration } from './next-configuration.ts';
 
 /** Gossip of the members among themselves; no door of clients has a name that begins so. */
 const OWN_GOSSIP = ':';
@@ -96,27 +95,32 @@ export class MembershipKeeper {
   #sayFarewell(nowMs: number): void {
     for (const [id, untilMs] of this.#leaving) {
       if (nowMs >= untilMs || !this.#loop.isLinked(id)) this.#leaving.delete(id);
-      else this.#loop.outbox.add(id, { kind: 'gossip', door: FAREWELL, payload: EMPTY_BYTES });
+      else {
+        const payload = new BinaryWriter(8).varint(id).take();
+        this.#loop.outbox.add(id, { kind: 'gossip', door: FAREWELL, payload });
+      }
     }
   }
 
   /** Gossip of another member; false when it is meant for the doors. */
   gossip(from: MemberId, door: string, payload: Uint8Array): boolean {
     if (!door.startsWith(OWN_GOSSIP)) return false;
-    if (door === INTRODUCTIONS) this.#introducedBy(payload);
-    else if (door === CAUGHT_UP) this.catchUp.told(from, payload);
-    else if (door === FAREWELL) this.#dismissed = true;
+    try {
+      this.#told(from, door, new BinaryReader(payload));
+    } catch (error) {
+      if (!(error instanceof BinaryFormatError)) throw error;
+      this.#loop.options.log?.(`gossip ${door} of member ${from} is malformed: ${error.message}`);
+    }
     return true;
   }
 
-  #introducedBy(payload: Uint8Array): void {
-    try {
-      const reader = new BinaryReader(payload);
+  #told(from: MemberId, door: string, reader: BinaryReader): void {
+    const { member } = this.#loop.settings;
+    if (door === CAUGHT_UP) this.catchUp.told(from, reader);
+    else if (door === FAREWELL) this.#dismissed ||= reader.varint() === member;
+    else if (door === INTRODUCTIONS) {
       const [id, address] = [reader.varint(), utf8Text(reader.bytes())];
-      if (id !== this.#loop.settings.member) this.#introduced = { id, address };
-    } catch (error) {
-      if (!(error instanceof BinaryFormatError)) throw error;
-      this.#loop.options.log?.(`an introduction is malformed: ${error.message}`);
+      if (id !== member) this.#introduced = { id, address };
     }
   }
 
@@ -130,9 +134,13 @@ export class MembershipKeeper {
       configuration,
       records,
       (id) => started.has(id) && this.catchUp.has(id),
+      machine.featureLevel >= MEMBERSHIP_LEVEL,
     );
     if (next === undefined || !this.#isSound(next, nowMs)) return;
-    if (next.learnersNext.includes(settings.member) && this.#handsOver(next, nowMs)) return;
+    const leaves =
+      !next.voters.includes(settings.member) && isVoter(configuration, settings.member);
+    if (!leaves) this.#handOvers = 0;
+    else if (this.#handsOver(next, nowMs)) return;
     this.#propose(next);
   }
 

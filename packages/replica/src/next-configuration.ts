@@ -8,17 +8,21 @@ import type { MemberRecord } from '@lockstep/state-machine';
  * (thesis §4.2.1), whatever its record says. One voter more is a change of its own; several at
  * once, and every voter that goes, is a joint configuration (§4.3) that ends by the step after it,
  * whoever leads then (M-2). A voter that goes is a learner first and leaves when that is applied:
- * as long as somebody may need its vote it is there (M-4). The last voter stays.
+ * as long as somebody may need its vote it is there (M-4). The last voter stays. While the feature
+ * level forbids joint configurations (`mayBeJoint`) voters come and go one at a time.
  */
 export function nextConfiguration(
   configuration: Configuration,
   records: readonly MemberRecord[],
   isReady: (id: MemberId) => boolean,
+  mayBeJoint = true,
 ): Configuration | undefined {
   const { voters, votersOutgoing, learners } = configuration;
   if (votersOutgoing.length > 0) return leaveJoint(configuration);
   if (records.length === 0) return undefined;
-  const wanted = new Map(records.map(({ id, learner }) => [id, learner ? 'learner' : 'voter']));
+  const wanted = new Map(
+    records.map(({ id, learner }) => [id, learner ? 'learner' : 'voter'] as const),
+  );
   const newcomers = [...wanted.keys()].filter((id) => !isMember(configuration, id));
   if (newcomers.length > 0) {
     return { ...configuration, learners: sorted([...learners, ...newcomers]) };
@@ -31,6 +35,7 @@ export function nextConfiguration(
     if (promoted.length === 1 && leaving.length === 0) {
       return { ...configuration, voters: staying, learners: rest };
     }
+    if (!mayBeJoint) return oneVoter(configuration, promoted[0], leaving, wanted);
     return {
       voters: staying,
       votersOutgoing: voters,
@@ -50,6 +55,30 @@ function leaveJoint({ voters, learners, learnersNext }: Configuration): Configur
     learners: sorted([...learners, ...learnersNext]),
     learnersNext: [],
     autoLeave: false,
+  };
+}
+
+/**
+ * The same one voter at a time: members of the first release would not leave a joint configuration
+ * when one of them comes to lead. Whoever comes does so before another goes.
+ */
+function oneVoter(
+  configuration: Configuration,
+  promoted: MemberId | undefined,
+  [leaving]: readonly MemberId[],
+  wanted: ReadonlyMap<MemberId, 'voter' | 'learner'>,
+): Configuration {
+  const { voters, learners } = configuration;
+  if (promoted !== undefined) {
+    const more = sorted([...voters, promoted]);
+    return { ...configuration, voters: more, learners: without(learners, [promoted]) };
+  }
+  const gone = leaving === undefined ? [] : [leaving];
+  const demoted = gone.filter((id) => wanted.has(id));
+  return {
+    ...configuration,
+    voters: without(voters, gone),
+    learners: sorted([...learners, ...demoted]),
   };
 }
 

@@ -86,6 +86,16 @@ describe('the next configuration', () => {
     },
   );
 
+  it('takes one voter at a time where a joint one is not allowed', () => {
+    const step = (voters: number[], learners: number[], wanted: number[]) => {
+      const records = wanted.map((id) => record(id));
+      return nextConfiguration(configuration(voters, learners), records, () => true, false);
+    };
+    expect(step([1, 2, 3], [4], [1, 2, 4])).toEqual(configuration([1, 2, 3, 4]));
+    expect(step([1, 2, 3, 4], [], [1, 2, 4])).toEqual(configuration([1, 2, 4]));
+    expect(step([1, 2, 3], [], [1])).toEqual(configuration([1, 3]));
+  });
+
   it('leaves a joint one, whatever the records say meanwhile', () => {
     const joint = {
       ...{ voters: [1, 3], votersOutgoing: [1, 2, 3], autoLeave: true },
@@ -167,6 +177,7 @@ describe('members removed', () => {
   it('finds a leader that joined while it was away', () => {
     const world = new World();
     const leader = world.elect();
+    world.time.advance(500);
     const away = world.followers()[0]!;
     world.time.until('members may be added', () => leader.replica.state.featureLevel >= 2);
     world.kill(away);

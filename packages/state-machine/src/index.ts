@@ -25,6 +25,7 @@ export {
   encodeAddMember,
   encodeRemoveMember,
   encodeUpdateMember,
+  MEMBERSHIP_LEVEL,
   type MembershipOutcome,
   type UpdateMember,
 } from './system/membership.ts';

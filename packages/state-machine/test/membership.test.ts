@@ -56,6 +56,17 @@ describe('member records', () => {
     expect(driver.apply(encodeRemoveMember(3))).toMatchObject([refused('unknown-member')]);
   });
 
+  test('a cluster of the first level removes without check or tombstone, as older members do', () => {
+    const driver = started();
+    for (const id of [1, 2, 3]) {
+      expect(driver.apply(encodeRemoveMember(id, 1))).toMatchObject([changed(id)]);
+    }
+    expect(driver.machine.members()).toEqual([]);
+    expect(driver.machine.removedMembers()).toEqual([]);
+    expect(driver.machine.levelWanted(encodeRemoveMember(4, 1))).toBe(0);
+    expect(new Driver().machine.levelWanted(encodeRemoveMember(4))).toBe(2);
+  });
+
   test('tombstones are bounded: the oldest go', () => {
     const driver = started();
     for (let i = 0; i <= REMOVED_MEMBERS_MAX; i++) {

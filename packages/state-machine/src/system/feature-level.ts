@@ -4,8 +4,8 @@
  * until then nothing newer is written, so that a member may still go back to older software.
  *
  * 1. The first release.
- * 2. Membership from outside, with tombstones; cluster option `preferred-leaders`; the commands
- *    of the Redis door that say so (`CommandSpec.level`).
+ * 2. Adding members, tombstones of removed ones, joint configurations. Cluster option
+ *    `preferred-leaders`; the commands of Redis that say so (`CommandSpec.level`).
  *
  * A new procedure, version of a procedure or option names its level as `since`. Code that writes
  * other new things (kinds of entries, frames, image rows) asks `StateView.featureLevel` first.

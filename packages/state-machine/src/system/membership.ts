@@ -25,10 +25,11 @@ const ADD_MEMBER = ProcedureFamily.System + 6;
 const UPDATE_MEMBER = ProcedureFamily.System + 7;
 const REMOVE_MEMBER = ProcedureFamily.System + 8;
 
-/** Version 1 changed the records unconditionally; nothing outside of tests could write it. */
+/** Version 1 changed the records unconditionally. Nobody could write it but a removal, which must
+ * still be possible while an older member holds an upgrade back. */
 const VERSION = 2;
-/** Older software knows neither tombstones nor these outcomes. */
-const SINCE = 2;
+/** Feature level of version 2, tombstones and joint configurations. */
+export const MEMBERSHIP_LEVEL = 2;
 
 /** What became of a change; every member decides it alike at its place in the log. */
 export type MembershipOutcome =
@@ -59,8 +60,8 @@ export function encodeAddMember(member: AddMember): Uint8Array {
 const addMember: Procedure<AddMember, MembershipOutcome> = {
   id: ADD_MEMBER,
   version: VERSION,
-  since: SINCE,
   name: 'system.add-member',
+  since: MEMBERSHIP_LEVEL,
   readOnly: false,
   decode(reader: BinaryReader): AddMember {
     return {
@@ -108,8 +109,8 @@ export function encodeUpdateMember(update: UpdateMember): Uint8Array {
 const updateMember: Procedure<UpdateMember, MembershipOutcome> = {
   id: UPDATE_MEMBER,
   version: VERSION,
-  since: SINCE,
   name: 'system.update-member',
+  since: MEMBERSHIP_LEVEL,
   readOnly: false,
   decode(reader: BinaryReader): UpdateMember {
     const member = reader.varint();
@@ -132,38 +133,61 @@ const updateMember: Procedure<UpdateMember, MembershipOutcome> = {
   },
 };
 
-export function encodeRemoveMember(member: MemberId): Uint8Array {
-  return writeCommandHead(new BinaryWriter(16), REMOVE_MEMBER, VERSION).varint(member).take();
+/** In the version that a cluster of that feature level knows. */
+export function encodeRemoveMember(member: MemberId, level = MEMBERSHIP_LEVEL): Uint8Array {
+  const version = level < MEMBERSHIP_LEVEL ? 1 : VERSION;
+  return writeCommandHead(new BinaryWriter(16), REMOVE_MEMBER, version).varint(member).take();
 }
 
 /** Ends the member's incarnation and leaves a tombstone. */
 const removeMember: Procedure<MemberId, MembershipOutcome> = {
   id: REMOVE_MEMBER,
   version: VERSION,
-  since: SINCE,
   name: 'system.remove-member',
+  since: MEMBERSHIP_LEVEL,
   readOnly: false,
   decode: (reader: BinaryReader) => reader.varint(),
   run(transaction: Transaction, member: MemberId): MembershipOutcome {
     const tx = transaction as MachineTransaction;
     const refusal = removeRefusal(tx.members(), member);
     if (refusal !== undefined) return refused(refusal);
-    const { members, leases } = tx.store;
-    const row = members.get(member)!;
-    const lease = leases.byId(LeaseKind.Member, BigInt(member));
-    if (lease !== undefined) tx.endLease(lease, 'revoked');
-    endIncarnation(tx, member);
-    members.delete(member);
-    row.removed = true;
-    tx.touchRow(row);
-    tx.undoWith(() => {
-      row.removed = false;
-      members.set(member, row);
-    });
+    const row = tx.store.members.get(member)!;
+    forget(tx, row);
     bury(tx, row);
     return changed(member);
   },
 };
+
+/** Forgets a member, whatever that does to the cluster. */
+const removeMember1: Procedure<MemberId, MembershipOutcome> = {
+  id: REMOVE_MEMBER,
+  version: 1,
+  name: 'system.remove-member',
+  readOnly: false,
+  decode: (reader: BinaryReader) => reader.varint(),
+  run(transaction: Transaction, member: MemberId): MembershipOutcome {
+    const tx = transaction as MachineTransaction;
+    const row = tx.store.members.get(member);
+    if (row === undefined) return refused('unknown-member');
+    forget(tx, row);
+    return changed(member);
+  },
+};
+
+function forget(tx: MachineTransaction, row: MemberRow): void {
+  const { members, leases } = tx.store;
+  const { id } = row;
+  const lease = leases.byId(LeaseKind.Member, BigInt(id));
+  if (lease !== undefined) tx.endLease(lease, 'revoked');
+  endIncarnation(tx, id);
+  members.delete(id);
+  row.removed = true;
+  tx.touchRow(row);
+  tx.undoWith(() => {
+    row.removed = false;
+    members.set(id, row);
+  });
+}
 
 /** The tombstone; the oldest of too many goes. */
 function bury(tx: MachineTransaction, { record }: MemberRow): void {
@@ -187,5 +211,6 @@ function bury(tx: MachineTransaction, { record }: MemberRow): void {
 export const MEMBERSHIP_PROCEDURES: readonly AnyProcedure[] = [
   addMember,
   updateMember,
+  removeMember1,
   removeMember,
 ];
