@@ -6,12 +6,13 @@ import { Commands } from './invariants/commands.ts';
 import { Configurations } from './invariants/configurations.ts';
 import { Cores } from './invariants/cores.ts';
 import { History } from './invariants/history.ts';
+import { Incarnations } from './invariants/incarnations.ts';
 import { Logs } from './invariants/logs.ts';
 import { MachineWatch } from './invariants/machines.ts';
 import { Streams } from './invariants/streams.ts';
 import { Tokens } from './invariants/tokens.ts';
 import { Versions } from './invariants/versions.ts';
-import { Waiters } from './invariants/waiters.ts';
+
 import type { SimNode } from './node.ts';
 import type { Observer } from './observer.ts';
 import type { Settings } from './settings.ts';
@@ -49,7 +50,7 @@ export class Oracle implements Observer {
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);
-    new Waiters(world, this.history);
+    new Incarnations(world, this.history);
     this.versions = new Versions(world, this.history);
   }
 
