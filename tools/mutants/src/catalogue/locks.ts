@@ -19,18 +19,6 @@ export const LOCKS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'token-kept-by-next-owner',
-    title: 'a lock that changes hands by SET keeps its token',
-    catalogue: 'design §5',
-    edits: [
-      {
-        file: RECORDS,
-        find: 'return keyspace.changesOwner?.(before.value, value) ?? false;',
-        replace: 'return keyspace.changesOwner !== undefined && keyspace.unnumbered === true;',
-      },
-    ],
-  },
-  {
     name: 'two-waiters-woken',
     title: 'a lock is handed to the next waiter while it is held',
     catalogue: 'design §9',

@@ -61,18 +61,6 @@ export const SNAPSHOTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'snapshot-announced-too-high',
-    title: 'a snapshot says that it holds one entry more than it does',
-    catalogue: 'S-10',
-    edits: [
-      {
-        file: 'packages/replica/src/applier.ts',
-        find: '.filter((entry) => entry.index > index)',
-        replace: '.filter((entry) => entry.index > index + 1)',
-      },
-    ],
-  },
-  {
     name: 'log-dropped-early',
     title: 'log entries go when they are applied, though the image does not hold them yet',
     catalogue: 'S-1, S-7',

@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import type { Life, World } from '../world.ts';
 import type { History, HistoryCursor } from './history.ts';
 import { LeaseLifts } from './lifts.ts';
+import { checkLockQueues } from './lock-queues.ts';
 import type { Logs } from './logs.ts';
 import { ReloadedTwin, recorder } from './reload.ts';
 import type { Streams } from './streams.ts';
@@ -93,6 +94,7 @@ export class MachineWatch {
       const more = next();
       if (!more && this.#life.alive && applying !== undefined) {
         history.finish(who, cursor, machine.stateHash());
+        checkLockQueues(world, who, machine);
         this.#compare(who, machine, applying, said);
         applying = undefined;
       }
