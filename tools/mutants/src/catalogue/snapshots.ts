@@ -103,12 +103,6 @@ export const SNAPSHOTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'batch-cut-inside-entry',
-    title: 'the image is written in the middle of an entry',
-    catalogue: 'D-8',
-    edits: [{ file: WRITER, find: 'this.#midEntry = true;', replace: 'this.#midEntry = false;' }],
-  },
-  {
     name: 'unsynced-image-counts',
     title: 'log entries go after an image batch that was not synced',
     catalogue: 'S-7',
