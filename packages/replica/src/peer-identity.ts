@@ -15,8 +15,11 @@ export function peerRefusal(
 ): string | undefined {
   const { member, dataDirectory } = theirs;
   const removed = state.removedMembers();
-  if (removed.some(({ id }) => id === member)) {
-    if (isPeer) return undefined;
+  const tombstone = removed.find(({ id }) => id === member);
+  if (tombstone !== undefined) {
+    // Its vote may still be needed: that of its own disk, not of an empty one in its place.
+    const known = tombstone.dataDirectory === '' || tombstone.dataDirectory === dataDirectory;
+    if (isPeer && known) return undefined;
     mark('removed member refused');
     return `member ${member} was removed from the cluster: add it again with an empty directory`;
   }

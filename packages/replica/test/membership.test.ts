@@ -150,6 +150,7 @@ describe('a peer is refused', () => {
     ['nobody who is not bound yet', 3, 'any', true, undefined],
     ['one that was removed', 9, 'of n9', false, 'was removed'],
     ['no removed one whose vote may still be needed', 9, 'of n9', true, undefined],
+    ['an empty disk under the id of such a one', 9, 'empty', true, 'was removed'],
     ["one in a removed member's directory", 3, 'of n9', true, 'use an empty one'],
     ['a stranger only by the mesh, which knows the others', 7, 'x', false, undefined],
   ] as const)('%s', (_name, member, dataDirectory, isPeer, expected) => {

@@ -25,7 +25,7 @@ interface Seen {
 /**
  * The core's invariants, after each event and for the touched member only: ElectionSafety with
  * LeaderCompleteness, TermMonotone, CommitMonotone, AppliedOrder (applied ≤ commit ≤ last),
- * ConfigIsFunction and ResourceBounds (reference §4.4).
+ * ConfigIsFunction, WipedRefused and ResourceBounds (reference §4.4).
  */
 export class Cores {
   readonly #world: World;
@@ -85,6 +85,9 @@ export class Cores {
     }
     if (commit > lastIndex) {
       this.#fail('AppliedOrder', `member ${node.id}: commit ${commit}, last ${lastIndex}`);
+    }
+    if (commit > 0 && node.isWiped) {
+      this.#fail('WipedRefused', `member ${node.id}, on an empty disk, has commit ${commit}`);
     }
     seen.commit = commit;
     if (applied === seen.applied) return;
