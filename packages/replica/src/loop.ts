@@ -242,6 +242,7 @@ export class Loop implements NetworkHandler {
     this.#links.set(info.member, info);
     this.contact.linkChanged(info.member);
     this.renewals.resend();
+    this.snapshots?.linkUp(info.member);
     this.wake();
   }
 
@@ -250,7 +251,6 @@ export class Loop implements NetworkHandler {
     this.#links.delete(info.member);
     this.contact.linkChanged(info.member);
     this.raft.reportUnreachable(info.member);
-    this.snapshots?.linkDown(info.member);
     if (this.raft.leader === info.member) {
       mark('leader link lost');
       this.raft.leaderLinkLost(Math.max(1, Math.ceil(LEADER_LOST_MS / this.settings.tickMs)));

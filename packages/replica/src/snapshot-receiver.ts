@@ -63,13 +63,20 @@ export class SnapshotReceiver {
 
   chunk(chunk: SnapshotChunk): void {
     if (this.#over) return;
-    const { chunksInFlight } = this.#options;
-    if (chunk.number !== this.#received + 1 || this.#chunks.length > chunksInFlight) {
-      this.fail(`chunk ${chunk.number} came, ${this.#received + 1} was next`);
+    const { chunksInFlight, stream } = this.#options;
+    if (chunk.number <= this.#written) {
+      // Sent again because the acknowledgement was lost.
+      this.#options.reply({ kind: 'snapshot-ack', stream, number: this.#written });
       return;
     }
+    if (this.#chunks.length > chunksInFlight) {
+      this.fail(`chunk ${chunk.number} came, ${this.#chunks.length} wait already`);
+      return;
+    }
+    // One before it was lost, or is damaged; what is not acknowledged comes again.
+    if (chunk.number !== this.#received + 1) return;
     if (checksum(chunk.bytes) !== chunk.crc) {
-      this.fail(`chunk ${chunk.number} is damaged`);
+      mark('snapshot chunk is damaged');
       return;
     }
     this.#received = chunk.number;
@@ -87,8 +94,9 @@ export class SnapshotReceiver {
 
   end(message: SnapshotEnd): void {
     if (this.#over) return;
+    if (message.chunks > this.#received) return;
     if (message.chunks !== this.#received || message.crc !== this.#crc) {
-      this.fail(`stream ends at ${message.chunks} chunks, ${this.#received} came`);
+      this.fail(`stream of ${message.chunks} chunks is not the one that came`);
       return;
     }
     this.#end = message;

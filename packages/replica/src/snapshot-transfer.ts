@@ -9,6 +9,9 @@ import { SnapshotSender } from './snapshot-sender.ts';
 
 /** A stream without progress for so many election timeouts is given up. */
 const TIMEOUT_ELECTIONS = 30;
+/** What a receiver does not acknowledge for so many is sent again. */
+const RESEND_ELECTIONS = 2;
+const STREAMS_PER_LIFE = 1_000_000;
 
 /** Both directions of state transfer: at most one stream to each follower, one into this member. */
 export class SnapshotTransfer {
@@ -21,6 +24,8 @@ export class SnapshotTransfer {
   #receiver: SnapshotReceiver | undefined;
   #imageName = '';
   #installing = false;
+  /** The stream being installed, or installed last. */
+  #last: { readonly from: MemberId; readonly stream: number; readonly index: Index } | undefined;
   #askedMs = Number.NEGATIVE_INFINITY;
   /** Last index applied while the log is not trusted, and since when. */
   #appliedIndex: Index = -1;
@@ -58,18 +63,25 @@ export class SnapshotTransfer {
     const sender = new SnapshotSender(
       {
         to: member,
-        stream: ++this.#streams,
+        stream: this.#nextStream(),
         meta,
         store: loop.writer.store,
         chunkBytes,
         chunksInFlight: snapshotChunksInFlight,
         timeoutMs: this.#timeoutMs,
+        resendMs: RESEND_ELECTIONS * loop.settings.electionMs,
         send: (message) => loop.options.network.send(member, encodeFrame([message]), 'bulk'),
         ended: (ok, reason) => this.#sent(member, meta.index, ok, reason),
       },
       loop.nowMs,
     );
     this.#senders.set(member, sender);
+  }
+
+  /** Never the number of a stream of another life of this member. */
+  #nextStream(): number {
+    this.#streams += 1;
+    return this.#loop.options.incarnation * STREAMS_PER_LIFE + this.#streams;
   }
 
   #sent(member: MemberId, index: Index, ok: boolean, reason: string): void {
@@ -89,9 +101,11 @@ export class SnapshotTransfer {
         return;
       case 'snapshot-chunk':
         if (this.#isCurrent(from, message.stream)) this.#receiver!.chunk(message);
+        else this.#forgotten(from, message.stream);
         return;
       case 'snapshot-end':
         if (this.#isCurrent(from, message.stream)) this.#receiver!.end(message);
+        else this.#forgotten(from, message.stream);
         return;
       case 'snapshot-request':
         if (loop.leads && message.from === from) this.needed(from);
@@ -108,9 +122,9 @@ export class SnapshotTransfer {
     else sender.end(false, `refused: ${message.reason}`);
   }
 
-  linkDown(member: MemberId): void {
-    this.#senders.get(member)?.end(false, 'link lost');
-    if (this.#receiver?.from === member) this.#receiver.fail('link lost');
+  /** A stream outlives a lost link; a receiver that has forgotten it says so. */
+  linkUp(member: MemberId): void {
+    this.#senders.get(member)?.resend(this.#loop.nowMs);
   }
 
   tick(nowMs: number): void {
@@ -160,6 +174,21 @@ export class SnapshotTransfer {
 
   // ---- receiving ---------------------------------------------------------------------------
 
+  /** A stream of an earlier life of this member, or one that ended here: its sender must know. */
+  #forgotten(from: MemberId, stream: number): void {
+    const isLast = this.#isLast(from, stream);
+    if (isLast && this.#installing) return;
+    const loop = this.#loop;
+    const reason = 'the stream is not known here';
+    if (isLast) loop.outbox.add(from, { kind: 'snapshot-installed', ...this.#last! });
+    else loop.outbox.add(from, { kind: 'snapshot-failed', stream, reason });
+    loop.wake();
+  }
+
+  #isLast(from: MemberId, stream: number): boolean {
+    return this.#last?.from === from && this.#last.stream === stream;
+  }
+
   #isCurrent(from: MemberId, stream: number): boolean {
     return this.#receiver?.from === from && this.#receiver.stream === stream;
   }
@@ -170,9 +199,15 @@ export class SnapshotTransfer {
     const refuse = (reason: string) => {
       loop.outbox.add(from, { kind: 'snapshot-failed', stream, reason });
     };
-    if (this.#receiver !== undefined || this.#installing) {
-      // A sender has one stream at a time: it gave up the one before, and its word was lost.
-      if (this.#receiver?.from === from) this.#receiver.fail('begun anew by the sender');
+    // It was sent again.
+    if (this.#isCurrent(from, stream) || this.#isLast(from, stream)) return;
+    const former = this.#receiver;
+    if (former !== undefined || this.#installing) {
+      // A sender has one stream at a time: it gave up the one before, and its word was lost. One
+      // that is away may never come back.
+      if (former !== undefined && (former.from === from || !loop.isLinked(former.from))) {
+        former.fail('another stream begins');
+      }
       refuse('another stream is being received');
       return;
     }
@@ -215,9 +250,11 @@ export class SnapshotTransfer {
     const former = loop.options.directory.image;
     this.#receiver = undefined;
     this.#installing = true;
+    this.#last = { from, stream, index: meta.index };
     const install = new SnapshotInstall(loop, this.#handlers, this.#imageName, meta, (failure) => {
       this.#installing = false;
       if (failure !== undefined) {
+        this.#last = undefined;
         this.#failed(receiver, failure, store);
         return;
       }
