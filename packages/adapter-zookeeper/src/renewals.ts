@@ -7,7 +7,8 @@ import type { Session } from './session.ts';
  * session is renewed at once when its last renewal is a quarter of its timeout old; a frame that
  * comes sooner is remembered and renewed when that quarter is over. So a busy session costs at most
  * four renewals per timeout, and one that falls silent lives at least its timeout from its last
- * frame and at most a quarter (and one sweep) longer: late is allowed, early never.
+ * frame and at most a quarter (and one sweep) longer: late is allowed, early never. A session whose
+ * renewals are not confirmed for two thirds of its timeout is closed here.
  */
 export class Renewals {
   readonly #replica: Replica;
@@ -45,9 +46,24 @@ export class Renewals {
     return this.#clock.monotonicMs() - session.renewedAtMs >= session.timeoutMs / 4;
   }
 
+  /**
+   * Its renewals do not get through although the leader is heard: the log stands still. Closed now,
+   * its client learns of it while the session still lives; answered on, it would believe in a
+   * session that ends as soon as the log moves again.
+   */
+  #isInDoubt(session: Session): boolean {
+    const { renewedAtMs, confirmedAtMs, timeoutMs } = session;
+    if (renewedAtMs === confirmedAtMs) return false;
+    return this.#clock.monotonicMs() - confirmedAtMs > (timeoutMs * 2) / 3;
+  }
+
   #sweep(): void {
     this.#timer = undefined;
-    for (const session of this.#touched) {
+    for (const session of [...this.#touched]) {
+      if (this.#isInDoubt(session)) {
+        session.close();
+        continue;
+      }
       if (session.renewing || !this.#isDue(session)) continue;
       this.#touched.delete(session);
       this.#renew(session);
@@ -66,14 +82,17 @@ export class Renewals {
 class Renewal implements RenewalWaiter {
   readonly #renewals: Renewals;
   readonly #session: Session;
+  readonly #sentAtMs: number;
 
   constructor(renewals: Renewals, session: Session) {
     this.#renewals = renewals;
     this.#session = session;
+    this.#sentAtMs = session.renewedAtMs;
   }
 
   renewed(alive: boolean): void {
     this.#session.renewing = false;
+    this.#session.confirmedAtMs = this.#sentAtMs;
     if (!alive) this.#session.ended();
   }
 

@@ -62,8 +62,9 @@ export class Session implements Watcher {
   sessionId = 0n;
   lease: LeaseHandle = 0;
   timeoutMs = 0;
-  /** Monotonic time of the last renewal that was sent, and whether one is under way. */
+  /** Monotonic times at which the last renewal, and the last one that was confirmed, was sent. */
   renewedAtMs = 0;
+  confirmedAtMs = 0;
   renewing = false;
   /** Has frames that are written at the end of this turn. */
   dirty = false;
@@ -239,7 +240,7 @@ export class Session implements Watcher {
     this.sessionId = id;
     this.timeoutMs = ttlMs;
     this.#command = { lease: handle, epoch };
-    this.renewedAtMs = this.door.settings.clock.monotonicMs();
+    this.confirmedAtMs = this.renewedAtMs = this.door.settings.clock.monotonicMs();
     this.door.register(this);
     this.#postPump();
   }

@@ -244,6 +244,19 @@ describe('session life', () => {
     expect(late.closed).toBe('destroy');
   });
 
+  test('a connection whose renewals are not confirmed closes while its session lives', () => {
+    world.replica.renew = () => undefined;
+    world.time.advance(3000);
+    client.ask(OpCode.Ping, undefined);
+    world.time.advance(3000);
+    client.ask(OpCode.Ping, undefined);
+    expect(client.closed).toBeUndefined();
+    world.time.advance(1200);
+    expect(client.closed).toBe('destroy');
+    const { sessionId = 0n, password = Buffer.alloc(0) } = client.answer ?? {};
+    expect(world.dial().handshake({ sessionId, password }).timeoutMs).toBeGreaterThan(0);
+  });
+
   test('a handshake that waits for contact goes on as soon as there is some', () => {
     world.replica.setContact(false);
     const early = world.dial();

@@ -1,17 +1,19 @@
 import { ProcedureId, writePut } from '@lockstep/adapter-etcd';
-import { BinaryWriter, LeaseKind, writeCommandHead } from '@lockstep/model';
+import { BinaryWriter, writeCommandHead } from '@lockstep/model';
 import type { Nemesis } from './faults/nemesis.ts';
+import { GRACE_US } from './invariants/messages.ts';
 import type { SimNode } from './node.ts';
 import type { Oracle } from './oracle.ts';
 import type { Stream } from './seed.ts';
 import type { Settings } from './settings.ts';
+import { timedOf } from './timed.ts';
 import type { Workload } from './workload/workload.ts';
 import type { World } from './world.ts';
 
 /** Virtual time in which a healed cluster must come to rest: elections, snapshots, recoveries. */
 const REST_MS = 60_000;
 /** Longest time to live that the workload asks for, with all grace a lease may get. */
-const LEASES_MS = 120_000;
+const LEASES_MS = 15_000;
 
 export interface LivenessOptions {
   readonly world: World;
@@ -58,6 +60,7 @@ export class Liveness {
     };
     if (!this.#reach('the cluster', isOver)) return;
     this.#checkEqual();
+    this.#clientsSettle();
     if (this.#stream.chance(0.3)) this.#leasesEnd();
   }
 
@@ -180,15 +183,18 @@ export class Liveness {
     commands.checkKept(history.lastIndex);
   }
 
-  /** LeaseEventually: nobody renews any more, so every lease but the members' own ends. */
+  /** What is still on its way arrives; then clients check what is owed to them. */
+  #clientsSettle(): void {
+    const { world, workload } = this.#options;
+    world.run(world.nowUs + GRACE_US + 500_000);
+    if (world.violation === undefined) workload.settled();
+  }
+
+  /** LeaseEventually: nobody renews any more, so all that has a time to live ends. */
   #leasesEnd(): void {
-    const { world } = this.#options;
-    const left = (): string[] =>
-      Object.entries(LeaseKind).flatMap(([name, kind]) => {
-        if (kind === LeaseKind.Member) return [];
-        const state = this.#present[0]?.replica?.state;
-        return (state?.leases(kind) ?? []).map(({ handle }) => `${name} ${handle}`);
-      });
+    const { world, workload } = this.#options;
+    workload.release();
+    const left = (): string[] => this.#present.flatMap((node) => timedOf(node));
     const endUs = world.nowUs + LEASES_MS * 1000;
     // Seldom looked at: it is a walk over all leases.
     while (world.violation === undefined && left().length > 0 && world.nowUs < endUs) {

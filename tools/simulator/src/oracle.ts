@@ -9,6 +9,7 @@ import { History } from './invariants/history.ts';
 import { Incarnations } from './invariants/incarnations.ts';
 import { Logs } from './invariants/logs.ts';
 import { MachineWatch } from './invariants/machines.ts';
+import { Promises } from './invariants/promises.ts';
 import { Streams } from './invariants/streams.ts';
 import { Tokens } from './invariants/tokens.ts';
 import { Versions } from './invariants/versions.ts';
@@ -27,6 +28,7 @@ export class Oracle implements Observer {
   readonly tokens: Tokens;
   readonly streams: Streams;
   readonly versions: Versions;
+  readonly promises: Promises;
   /** How often each rare place of production code was reached. */
   readonly marks = new Map<string, number>();
   /** What else is worth counting. */
@@ -51,7 +53,8 @@ export class Oracle implements Observer {
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);
     new Incarnations(world, this.history);
-    this.versions = new Versions(world, this.history);
+    this.promises = new Promises(world, this.history);
+    this.versions = new Versions(world, this.promises.registers);
   }
 
   log(node: SimNode, life: Life, open: OpenLog): OpenLog {

@@ -165,6 +165,7 @@ class Run {
     counts.set('entries', history.lastIndex);
     counts.set('transactions', history.transactionCount);
     counts.set('grants', tokens.grants);
+    for (const [name, count] of this.#oracle.promises.counts()) counts.set(name, count);
     counts.set('leases expired', tokens.expiries);
     counts.set('events skipped', streams.skips);
     counts.set('history reads', versions.reads);

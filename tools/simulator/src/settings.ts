@@ -28,6 +28,10 @@ export interface Settings {
   readonly timerGranularityMs: number;
   readonly damage: Damage;
   readonly clientsPerNode: number;
+  /** Clients of each kind that come through the doors. */
+  readonly doorClients: number;
+  /** Most requests that a client of a door sends at once. */
+  readonly pipeline: number;
   /** Mean pause of a client between two requests. */
   readonly thinkMs: number;
 }
@@ -62,7 +66,9 @@ export function drawSettings(world: World): Settings {
     timerGranularityMs: stream.pick([0, 0, 1, 10, 50]),
     damage: stream.chance(0.05) ? 'beyond' : 'within',
     clientsPerNode: stream.between(1, members > 3 ? 2 : 4),
+    doorClients: stream.between(1, 3),
     thinkMs: stream.pick([40, 100, 300]),
+    pipeline: stream.pick([1, 4, 16]),
   };
 }
 

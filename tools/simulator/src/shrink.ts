@@ -84,11 +84,12 @@ class Shrinker {
   }
 
   #fewerClients(): void {
-    while (this.#best.settings.clientsPerNode > 0) {
-      const { settings, faults } = this.#best;
-      const clientsPerNode = settings.clientsPerNode - 1;
-      const what = () => `${clientsPerNode} clients per member and door`;
-      if (!this.#stillFails({ ...settings, clientsPerNode }, faults, what)) return;
+    for (const kind of ['clientsPerNode', 'doorClients'] as const) {
+      while (this.#best.settings[kind] > 0) {
+        const { settings, faults } = this.#best;
+        const fewer = { ...settings, [kind]: settings[kind] - 1 };
+        if (!this.#stillFails(fewer, faults, () => `${kind}: ${fewer[kind]}`)) break;
+      }
     }
   }
 }

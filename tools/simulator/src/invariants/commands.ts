@@ -1,9 +1,10 @@
 import type { Incarnation, Index, LockstepError, MemberId, Sequence } from '@lockstep/model';
-import type { MemberReplica } from '@lockstep/replica';
+import type { BarrierWaiter, CommandWaiter, MemberReplica, Replica } from '@lockstep/replica';
 import type { CommandOutcome } from '@lockstep/state-machine';
 import type { SimNode } from '../node.ts';
 import type { World } from '../world.ts';
 import type { CanonicalResult, History } from './history.ts';
+import { WatchedReplica } from './watched-replica.ts';
 
 interface Submission {
   readonly key: string;
@@ -32,7 +33,7 @@ export class Commands {
   /** Commands whose clients were told that they certainly do not apply. */
   readonly #refused = new Set<string>();
   readonly #open = new Set<Submission>();
-  #barriersOpen = 0;
+  readonly #openBarriers = new Map<() => boolean, SimNode>();
   #ackedOrdinal = -1;
   #ackedIndex: Index = 0;
   /** Members whose removal was asked for. */
@@ -50,7 +51,7 @@ export class Commands {
 
   /** Waiters of living processes that were not called yet. */
   get waiting(): number {
-    return this.#open.size + this.#barriersOpen;
+    return this.#open.size + this.#openBarriers.size;
   }
 
   submit(
@@ -58,6 +59,30 @@ export class Commands {
     replica: MemberReplica,
     command: Uint8Array,
     done: (outcome: CommandOutcome | undefined) => void,
+  ): Sequence {
+    return this.#submit(node, replica, command, {
+      applied: done,
+      failed: () => done(undefined),
+    });
+  }
+
+  barrier(node: SimNode, replica: MemberReplica, reached: () => void, failed: () => void): void {
+    this.#barrier(node, replica, { reached, failed });
+  }
+
+  /** The replica as the doors of a member get it: all that they ask for is checked. */
+  watched(node: SimNode, replica: MemberReplica): Replica {
+    return new WatchedReplica(replica, {
+      submit: (command, waiter) => this.#submit(node, replica, command, waiter),
+      barrier: (waiter) => this.#barrier(node, replica, waiter),
+    });
+  }
+
+  #submit(
+    node: SimNode,
+    replica: MemberReplica,
+    command: Uint8Array,
+    waiter: CommandWaiter,
   ): Sequence {
     const { life } = node;
     const { incarnation } = replica;
@@ -72,12 +97,12 @@ export class Commands {
       applied: (outcome) => {
         if (!life.alive || !this.#settle(submission)) return;
         this.#acknowledge(submission, outcome);
-        done(outcome);
+        waiter.applied(outcome);
       },
       failed: (error) => {
         if (!life.alive || !this.#settle(submission)) return;
         this.#fail(submission, error);
-        done(undefined);
+        waiter.failed(error);
       },
     });
     if (!life.alive) this.#open.delete(submission);
@@ -85,7 +110,7 @@ export class Commands {
     return sequence;
   }
 
-  barrier(node: SimNode, replica: MemberReplica, reached: () => void, failed: () => void): void {
+  #barrier(node: SimNode, replica: MemberReplica, waiter: BarrierWaiter): void {
     const { life } = node;
     const floor = this.#ackedIndex;
     let settled = false;
@@ -93,15 +118,12 @@ export class Commands {
       if (!life.alive) return false;
       if (settled) this.#world.fail('WaiterOnce', `a barrier of member ${node.id} ends twice`);
       settled = true;
-      this.#barriersOpen -= 1;
+      this.#openBarriers.delete(settle);
       return true;
     };
-    this.#barriersOpen += 1;
-    node.onEnd(() => {
-      if (!settled) this.#barriersOpen -= 1;
-    });
+    this.#openBarriers.set(settle, node);
     replica.barrier({
-      reached: () => {
+      reached: (times) => {
         if (!settle()) return;
         this.barriers += 1;
         const { appliedIndex } = replica.state;
@@ -109,10 +131,10 @@ export class Commands {
           const what = `at index ${appliedIndex}, acknowledged was ${floor}`;
           this.#world.fail('LinearizableRead', `a barrier of member ${node.id} is reached ${what}`);
         }
-        reached();
+        waiter.reached(times);
       },
-      failed: () => {
-        if (settle()) failed();
+      failed: (error) => {
+        if (settle()) waiter.failed(error);
       },
     });
   }
@@ -121,6 +143,9 @@ export class Commands {
   ended(node: SimNode): void {
     for (const submission of this.#open) {
       if (submission.node === node) this.#open.delete(submission);
+    }
+    for (const [barrier, at] of this.#openBarriers) {
+      if (at === node) this.#openBarriers.delete(barrier);
     }
   }
 

@@ -1,4 +1,4 @@
-import { type LeaseHandle, LeaseKind, type Revision, type Token } from '@lockstep/model';
+import { LeaseKind, type Revision, type Token } from '@lockstep/model';
 import type { AppliedTransaction, ChangeEvent } from '@lockstep/state-machine';
 import { CLOCK_RATE_MAX } from '../clock.ts';
 import type { World } from '../world.ts';
@@ -17,8 +17,8 @@ export class Tokens {
   readonly #tokens = new Map<string, Token>();
   /** Owner of each grant, by lock name and token. */
   readonly #grants = new Map<string, string>();
-  readonly #renewals = new Map<LeaseHandle, { sentUs: number; ttlMs: number }>();
-  readonly #expiredUs = new Map<LeaseHandle, number>();
+  readonly #renewals = new Map<string, { sentUs: number; ttlMs: number }>();
+  readonly #expiredUs = new Map<string, number>();
   readonly #waitersDone = new Set<number>();
   #revision: Revision = 1;
   grants = 0;
@@ -39,14 +39,17 @@ export class Tokens {
   }
 
   /** A client's renewal (or grant), sent at `sentUs`, was acknowledged. */
-  renewed(lease: LeaseHandle, ttlMs: number, sentUs: number): void {
+  renewed(kind: LeaseKind, id: bigint, ttlMs: number, sentUs: number): void {
+    const lease = `${kind}:${id}`;
     const known = this.#renewals.get(lease);
-    if (known === undefined || known.sentUs < sentUs) this.#renewals.set(lease, { sentUs, ttlMs });
+    const isLater =
+      known === undefined || known.sentUs + known.ttlMs * 1000 < sentUs + ttlMs * 1000;
+    if (isLater) this.#renewals.set(lease, { sentUs, ttlMs });
     const expiredUs = this.#expiredUs.get(lease);
     if (expiredUs !== undefined) this.#checkExpiry(lease, expiredUs);
   }
 
-  #checkExpiry(lease: LeaseHandle, atUs: number): void {
+  #checkExpiry(lease: string, atUs: number): void {
     const renewal = this.#renewals.get(lease);
     if (renewal === undefined) return;
     const livedMs = (atUs - renewal.sentUs) / 1000;
@@ -68,8 +71,9 @@ export class Tokens {
       if (event.kind !== 'lease-ended' || event.cause !== 'expired') continue;
       if (event.lease.kind === LeaseKind.Member) continue;
       this.expiries += 1;
-      this.#expiredUs.set(event.lease.handle, this.#world.nowUs);
-      this.#checkExpiry(event.lease.handle, this.#world.nowUs);
+      const lease = `${event.lease.kind}:${event.lease.id}`;
+      this.#expiredUs.set(lease, this.#world.nowUs);
+      this.#checkExpiry(lease, this.#world.nowUs);
     }
   }
 

@@ -1,17 +1,10 @@
 import { ETCD, type EtcdValue, valueBytes } from '@lockstep/adapter-etcd';
-import { type ByteString, type Revision, toByteString } from '@lockstep/model';
+import { type Revision, toByteString } from '@lockstep/model';
 import type { MemberReplica } from '@lockstep/replica';
 import type { HistoryReference } from '@lockstep/state-machine';
 import type { SimNode } from '../node.ts';
 import type { World } from '../world.ts';
-import type { History } from './history.ts';
-
-interface Version {
-  readonly revision: Revision;
-  readonly sub: number;
-  /** Undefined for a deletion. */
-  readonly value: string | undefined;
-}
+import type { Registers } from './registers.ts';
 
 /**
  * HistoryReads: what a member says of former revisions of the etcd keyspace, and the values it
@@ -19,24 +12,13 @@ interface Version {
  */
 export class Versions {
   readonly #world: World;
-  readonly #versions = new Map<ByteString, Version[]>();
+  readonly #registers: Registers;
   reads = 0;
   compacted = 0;
 
-  constructor(world: World, history: History) {
+  constructor(world: World, registers: Registers) {
     this.#world = world;
-    history.listeners.push({
-      transaction: ({ events }) => {
-        for (const event of events) {
-          if (event.kind !== 'change' || event.keyspace !== ETCD) continue;
-          const { key, revision, sub, record } = event;
-          const value = record === undefined ? undefined : bytesOf(record.value);
-          const versions = this.#versions.get(key) ?? [];
-          this.#versions.set(key, versions);
-          versions.push({ revision, sub, value });
-        }
-      },
-    });
+    this.#registers = registers;
   }
 
   /** Reads every key at a revision that is not compacted. */
@@ -74,11 +56,10 @@ export class Versions {
 
   #at(revision: Revision): { readonly name: string; readonly value: string }[] {
     const result: { name: string; value: string }[] = [];
-    for (const key of [...this.#versions.keys()].sort()) {
-      const versions = this.#versions.get(key)!;
-      const last = versions.findLast((version) => version.revision <= revision);
-      if (last?.value === undefined) continue;
-      result.push({ name: `${key}@${last.revision}/${last.sub}`, value: last.value });
+    for (const key of this.#registers.keys(ETCD)) {
+      const last = this.#registers.at(ETCD, key, revision);
+      if (last?.text === undefined) continue;
+      result.push({ name: `${key}@${last.revision}/${last.sub}`, value: last.text });
     }
     return result;
   }

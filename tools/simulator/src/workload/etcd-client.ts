@@ -134,7 +134,7 @@ export class EtcdClient extends Client {
       const result = outcome?.kind === 'done' ? (outcome.result as { kind: string }) : undefined;
       const lease = replica.state.leaseById(LeaseKind.Etcd, id);
       if (result?.kind === 'lease' && lease !== undefined) {
-        oracle.tokens.renewed(lease.handle, seconds * 1000, sentUs);
+        oracle.tokens.renewed(LeaseKind.Etcd, id, seconds * 1000, sentUs);
         this.#lease = { id, ttlMs: seconds * 1000 };
       }
       this.done();
@@ -154,7 +154,7 @@ export class EtcdClient extends Client {
     replica.renew(known.handle, {
       renewed: (alive) => {
         if (!life.alive) return;
-        if (alive) oracle.tokens.renewed(known.handle, lease.ttlMs, sentUs);
+        if (alive) oracle.tokens.renewed(LeaseKind.Etcd, lease.id, lease.ttlMs, sentUs);
         else this.#lease = undefined;
         this.done();
       },

@@ -4,14 +4,21 @@ import type { Oracle } from '../oracle.ts';
 import type { Settings } from '../settings.ts';
 import type { World } from '../world.ts';
 import { type Client, type ClientContext, WaitTable } from './client.ts';
+import { type DoorClient, type DoorContext, Doorways } from './door-client.ts';
 import { EtcdClient } from './etcd-client.ts';
 import { RedisClient } from './redis-client.ts';
+import { RedisDataClient } from './redis-door-client.ts';
+import { RedisLockClient } from './redis-lock-client.ts';
+import { RedisSubscriber } from './redis-subscriber.ts';
 import { OpenSessions, ZooKeeperClient } from './zookeeper-client.ts';
+import { ZooKeeperLockClient } from './zookeeper-lock-client.ts';
+import { ZooKeeperTreeClient } from './zookeeper-tree-client.ts';
 
 /** The clients of a run: a few of each door at each member. */
 export class Workload {
   readonly waits = new WaitTable();
   readonly #clients: Client[] = [];
+  readonly #doorClients: DoorClient[];
   #stopped = false;
 
   readonly #world: World;
@@ -24,7 +31,12 @@ export class Workload {
     this.#oracle = oracle;
     this.#settings = settings;
     for (const node of nodes) this.#clients.push(...this.#clientsOf(node));
-    oracle.openings.push((node, replica) => this.#follow(node, replica));
+    const doorways = new Doorways(world, settings, oracle);
+    this.#doorClients = this.#clientsOfDoors(doorways);
+    oracle.openings.push((node, replica) => {
+      this.#follow(node, replica);
+      doorways.opened(node, replica);
+    });
   }
 
   /** A member that came later gets clients as well. */
@@ -55,18 +67,47 @@ export class Workload {
     return clients;
   }
 
+  #clientsOfDoors(doorways: Doorways): DoorClient[] {
+    const [world, oracle, settings] = [this.#world, this.#oracle, this.#settings];
+    const context = (name: string): DoorContext => {
+      const stream = world.stream(`client:${name}`);
+      return { world, oracle, settings, doorways, stream, name };
+    };
+    const clients: DoorClient[] = [];
+    for (let i = 0; i < settings.doorClients; i++) {
+      clients.push(new RedisDataClient(context(`data${i}`)));
+      clients.push(new RedisLockClient(context(`lock${i}`)));
+      clients.push(new ZooKeeperTreeClient(context(`tree${i}`)));
+      clients.push(new ZooKeeperLockClient(context(`recipe${i}`)));
+      clients.push(new RedisSubscriber(context(`ear${i}`), world.seed % 2 === 0));
+    }
+    return clients;
+  }
+
   start(): void {
-    for (const client of this.#clients) client.start();
+    for (const client of [...this.#clients, ...this.#doorClients]) client.start();
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const client of this.#clients) client.stop();
+    for (const client of [...this.#clients, ...this.#doorClients]) client.stop();
   }
 
   /** Clients that still wait for an answer. */
   get busy(): number {
-    return this.#clients.filter((client) => client.busy).length;
+    const all = [...this.#clients, ...this.#doorClients];
+    return all.filter((client) => client.busy).length;
+  }
+
+  /** The cluster is at rest: clients check that nothing is owed to them. */
+  settled(): void {
+    this.#oracle.promises.realTime.settled();
+    for (const client of this.#doorClients) client.settled();
+  }
+
+  /** Clients keep nothing alive any more: leases and sessions run out. */
+  release(): void {
+    for (const client of this.#doorClients) client.release();
   }
 
   /** Tells queued clients of a member how their waiting ended. */

@@ -10,7 +10,7 @@ import {
   type SessionResult,
   type TreeOperation,
 } from '@lockstep/adapter-zookeeper';
-import type { CommandSession, LeaseHandle } from '@lockstep/model';
+import { type CommandSession, type LeaseHandle, LeaseKind } from '@lockstep/model';
 import type { MemberReplica } from '@lockstep/replica';
 import { Client, type ClientContext } from './client.ts';
 
@@ -148,7 +148,7 @@ export class ZooKeeperClient extends Client {
             ? undefined
             : { id, timeoutMs, lease: lease.handle, epoch: lease.epoch };
         if (lease !== undefined) {
-          oracle.tokens.renewed(lease.handle, timeoutMs, sentUs);
+          oracle.tokens.renewed(LeaseKind.ZooKeeper, id, timeoutMs, sentUs);
           this.#shared.add(id, timeoutMs);
         }
       }
@@ -164,7 +164,8 @@ export class ZooKeeperClient extends Client {
     replica.renew(lease, {
       renewed: (alive) => {
         if (!life.alive) return;
-        if (alive) oracle.tokens.renewed(lease, session.timeoutMs, sentUs);
+        if (alive)
+          oracle.tokens.renewed(LeaseKind.ZooKeeper, session.id, session.timeoutMs, sentUs);
         else if (this.#session?.lease === lease) this.#session = undefined;
         this.done();
       },
