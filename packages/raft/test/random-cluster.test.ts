@@ -11,6 +11,9 @@ function configurationOf(voters: number[], learners: number[] = []): Configurati
   return { voters, votersOutgoing: [], learners, learnersNext: [], autoLeave: false };
 }
 
+/** Kinds of trace events; without changes of configuration there are two fewer. */
+const TRACED_STEPS = 13;
+
 /** One random event; the weights keep a cluster alive most of the time. */
 function disturb(world: Simulation, reconfiguring: boolean): void {
   const { random } = world;
@@ -61,7 +64,8 @@ function run(seed: number, reconfiguring: boolean): Simulation {
   const members = [...voters, ...learners];
   const priorities = shape.chance(30) ? { priorityOf: (id: number) => id % 3 } : {};
   const settings = shape.chance(30) ? { ...priorities, applyLagMax: 2 } : priorities;
-  const world = new Simulation({ seed, configuration, members, settings });
+  const traced = seed % 4 === 0;
+  const world = new Simulation({ seed, configuration, members, settings, traced });
   for (let i = 0; i < STEPS; i++) disturb(world, reconfiguring);
   return world;
 }
@@ -102,6 +106,7 @@ function leastOf(key: string, reconfiguring: boolean): number {
 function runSeeds(reconfiguring: boolean): void {
   const began = performance.now();
   const total: Record<string, number> = { commits: 0 };
+  const steps = new Set<string>();
   const only = process.env.RAFT_SEED;
   const first = only === undefined ? 1 : Number(only);
   const last = only === undefined ? SEEDS : first;
@@ -109,6 +114,7 @@ function runSeeds(reconfiguring: boolean): void {
     try {
       const world = run(seed, reconfiguring);
       expectRecovery(world);
+      for (const step of world.traced) steps.add(step);
       total.commits = (total.commits ?? 0) + world.oracle.commit;
       for (const [key, count] of Object.entries(world.counts)) {
         total[key] = (total[key] ?? 0) + count;
@@ -119,6 +125,7 @@ function runSeeds(reconfiguring: boolean): void {
   }
   if (process.env.RAFT_TIME_MS !== undefined) process.stdout.write(`${JSON.stringify(total)}\n`);
   if (only !== undefined) return;
+  expect(steps.size, [...steps].join(' ')).toBe(reconfiguring ? TRACED_STEPS : TRACED_STEPS - 2);
   for (const [key, count] of Object.entries(total)) {
     expect(count, key).toBeGreaterThan(leastOf(key, reconfiguring));
   }

@@ -13,12 +13,15 @@ import {
 import { damagedLog } from './damaged-log.ts';
 import { Oracle } from './oracle.ts';
 import { SeededRandom } from './random.ts';
+import { TraceCheck } from './trace-check.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
   readonly configuration: Configuration;
   readonly members: readonly number[];
   readonly settings?: Pick<RaftConfig, 'priorityOf' | 'applyLagMax'>;
+  /** Every step of every member is judged by `TraceCheck`. */
+  readonly traced?: boolean;
 }
 
 interface Member {
@@ -51,6 +54,9 @@ export class Simulation {
   readonly oracle = new Oracle();
   readonly members: Member[];
   readonly #settings: NonNullable<SimulationOptions['settings']>;
+  readonly #traced: boolean;
+  /** Names of all steps that were traced. */
+  readonly traced = new Set<string>();
   network: Message[] = [];
   #blocked = new Set<number>();
   #proposed = 0;
@@ -69,6 +75,7 @@ export class Simulation {
   constructor(options: SimulationOptions) {
     this.random = new SeededRandom(options.seed);
     this.#settings = options.settings ?? {};
+    this.#traced = options.traced ?? false;
     this.members = options.members.map((id) => ({
       id,
       log: new MemoryLog(options.configuration),
@@ -91,8 +98,10 @@ export class Simulation {
   }
 
   #config(member: Member): RaftConfig {
+    const check = new TraceCheck(this.traced);
     return {
       ...this.#settings,
+      ...(this.#traced ? { trace: check.take } : {}),
       id: member.id,
       incarnation: member.incarnation,
       electionTicks: 10,
