@@ -64,11 +64,13 @@ export function handleAppend(core: Core, message: AppendRequest): void {
   log.appendMissing(entries);
   const verified = prevIndex + entries.length;
   // Not beyond what this message verified: the rest of this log may be another leader's (B-2).
-  if (log.commitTo(Math.min(message.commit, verified))) core.tracer?.event('Commit');
-  // A mere commit index while those entries are being written: their acknowledgement is still to
-  // leave, and another one would only make the disk wait once more.
-  const waiting = verified > log.stableIndex && verified <= core.promisedIndex;
-  if (!waiting || entries.length > 0) acceptUpTo(core, message.from, verified);
+  const committed = log.commitTo(Math.min(message.commit, verified));
+  if (committed) core.tracer?.event('Commit');
+  // The mere news of a commit needs no answer: what it verified was acknowledged, or is about to be
+  // when the disk has it. Should that get lost, the leader asks again, and has no news then.
+  const known = entries.length === 0 && verified <= core.promisedIndex;
+  if (known && (committed || verified > log.stableIndex)) return;
+  acceptUpTo(core, message.from, verified);
 }
 
 /** A gap inside a message would become a gap in the log (B-5); no correct leader sends one. */
