@@ -9,17 +9,17 @@ interface Configuration {
   readonly done: bigint;
 }
 
+/** The answer that no order explains, those under way then, and what the object may have held. */
+export interface Stuck {
+  readonly operation: Operation;
+  readonly pending: readonly Operation[];
+  readonly states: readonly Value[];
+}
+
 export interface Judgement {
   /** How many answers were placed. */
   readonly judged: number;
-  /** The answer that no order explains, those under way then, and what the object may have held. */
-  readonly stuck:
-    | {
-        readonly operation: Operation;
-        readonly pending: readonly Operation[];
-        readonly states: readonly Value[];
-      }
-    | undefined;
+  readonly stuck: Stuck | undefined;
   readonly gaveUp: boolean;
 }
 

@@ -1,6 +1,7 @@
-import { type Judgement, linearize } from './just-in-time.ts';
-import { type Operation, objectOf } from './operation.ts';
+import { linearize, type Stuck } from './just-in-time.ts';
+import { type Operation, objectOf, type Value } from './operation.ts';
 import { isSequential } from './sequential-model.ts';
+import { effectOf, viewOf } from './timeline.ts';
 import type { Verdict, Violation } from './verdict.ts';
 
 /** Answers judged per object: a sample, taken from its beginning; the witness judges all. */
@@ -36,91 +37,39 @@ export function checkLinearizability(operations: readonly Operation[]): Verdict 
   return { check: 'linearizability', judged, violations, undecided };
 }
 
-/** The shortest story: the answer nobody can explain, and what led to it as far as needed. */
-function explain(
-  own: readonly Operation[],
-  { operation, states }: NonNullable<Judgement['stuck']>,
-): Violation {
-  const shortest = shorten(own.filter((other) => other.call <= operation.return));
-  const stuck = linearize(shortest, ANSWERS_MAX).stuck;
-  const held = (stuck?.states ?? states).map((state) =>
-    state === null ? 'nothing' : `'${state}'`,
-  );
-  const only = held.join(' or ');
-  const why = `no order explains an answer: ${operation.key} can only have held ${only}`;
-  return { why, operations: shortest.slice(-TOLD_MAX) };
+/**
+ * The answer nobody can explain, what was under way with it, and why the object can only have held
+ * what it held: who wrote that, and whose answer says first that it was there.
+ */
+function explain(own: readonly Operation[], stuck: Stuck): Violation {
+  const { operation, pending, states } = stuck;
+  const before = own.filter((other) => other.call <= operation.return && other !== operation);
+  const story = new Set<Operation>(pending);
+  for (const value of [...states, viewOf(operation)?.value]) {
+    if (value === undefined) continue;
+    for (const other of evidence(before, value)) story.add(other);
+  }
+  const held = states.map((state) => (state === null ? 'nothing' : `'${state}'`)).join(' or ');
+  const why = `no order explains an answer: ${operation.key} can only have held ${held}`;
+  const told = [...story].sort((a, b) => a.call - b.call).slice(-TOLD_MAX);
+  return { why, operations: [...told, operation] };
 }
 
-/** Of a story that cannot be made shorter, its end. */
 const TOLD_MAX = 12;
 
-/** Taking this many away one by one is enough to make it readable. */
-const SHORTEN_TRIES = 400;
-
-/**
- * Leaves out what is not needed for the contradiction: answers of any kind, and writes that no
- * remaining answer tells of. A history without them would be linearizable if the whole was.
- */
-function shorten(operations: readonly Operation[]): Operation[] {
-  let rest = lastPart(operations);
-  const fails = (some: readonly Operation[]): boolean =>
-    linearize(some, ANSWERS_MAX).stuck !== undefined;
-  for (let piece = rest.length >> 1, tries = 0; piece >= 1; piece >>= 1) {
-    for (let at = 0; at < rest.length && tries < SHORTEN_TRIES; tries++) {
-      const without = [...rest.slice(0, at), ...rest.slice(at + piece)];
-      if (closed(without, rest.slice(at, at + piece)) && fails(without)) rest = without;
-      else at += piece;
-    }
-  }
-  return rest;
+/** Who wrote the value last, and the first answer that shows it. */
+function evidence(before: readonly Operation[], value: Value): Operation[] {
+  const writer = before.findLast((other) => writes(other) === value);
+  const showing = before
+    .filter((other) => other.outcome === 'ok' && other.return >= (writer?.call ?? 0))
+    .filter((other) => effectOf(other) === value || viewOf(other)?.value === value)
+    .sort((a, b) => a.return - b.return)[0];
+  return [writer, showing].filter((each) => each !== undefined);
 }
 
-/** The last few operations, when they contradict each other already. */
-function lastPart(operations: readonly Operation[]): Operation[] {
-  for (let size = 16; size < operations.length; size *= 4) {
-    const first = Math.max(0, operations.length - size);
-    for (let start = first; start > Math.max(0, first - 50); start--) {
-      const part = operations.slice(start);
-      if (!closed(part, operations.slice(0, start))) continue;
-      if (linearize(part, ANSWERS_MAX).stuck !== undefined) return part;
-    }
-  }
-  return [...operations];
-}
-
-/** Whether nothing that remains tells of what was taken away. */
-function closed(rest: readonly Operation[], taken: readonly Operation[]): boolean {
-  const values = new Set(taken.flatMap((operation) => valuesWritten(operation)));
-  if (values.has(ANY) || (values.size > 0 && rest.some(tellsOfAny))) return false;
-  return !rest.some((operation) => valuesTold(operation).some((value) => values.has(value)));
-}
-
-const ANY = Symbol('any');
-
-/** Answers that any write may have led to. */
-function tellsOfAny(operation: Operation): boolean {
-  if (operation.outcome !== 'ok') return false;
-  if (operation.op === 'delete') return true;
-  return operation.op === 'cas' && !operation.result && operation.actual === undefined;
-}
-
-function valuesWritten(operation: Operation): unknown[] {
-  switch (operation.op) {
-    case 'write':
-      return [operation.value];
-    case 'cas':
-      return operation.outcome === 'ok' && !operation.result ? [] : [operation.value];
-    case 'delete':
-    case 'add':
-      return [ANY];
-    default:
-      return [];
-  }
-}
-
-function valuesTold(operation: Operation): unknown[] {
-  if (operation.outcome !== 'ok') return [];
-  if (operation.op === 'read') return [operation.result ?? null];
-  if (operation.op === 'cas') return [operation.expected, operation.actual];
-  return [];
-}
+const writes = (operation: Operation): Value | undefined =>
+  operation.outcome === 'ok'
+    ? effectOf(operation)
+    : operation.op === 'write' || operation.op === 'cas'
+      ? operation.value
+      : undefined;
