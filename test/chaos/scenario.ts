@@ -24,6 +24,7 @@ import { RedisLock } from './clients/redis-lock.ts';
 import { RedisRegister } from './clients/redis-register.ts';
 import { LOCK, RESOURCE, ZooKeeperLock } from './clients/zookeeper-lock.ts';
 import { NODES, nodeOf, ZooKeeperRegister } from './clients/zookeeper-register.ts';
+import { ZooKeeperWatcher } from './clients/zookeeper-watcher.ts';
 import { SlowDisks, SmallDisks } from './disks.ts';
 import { readEverything } from './final-reads.ts';
 import { type Fault, Nemesis } from './nemesis.ts';
@@ -133,6 +134,7 @@ function actors(stage: Stage): Actor[] {
       new EtcdRegister(stage, 'etcd', `e${i}`, i),
       new ZooKeeperRegister(stage, 'zookeeper', `z${i}`, i),
       new RedisRegister(stage, 'redis', `r${i}`, i),
+      new ZooKeeperWatcher(stage, 'zookeeper', `zw${i}`, i),
       new EtcdLock(stage, 'etcd', `el${i}`),
       new ZooKeeperLock(stage, 'zookeeper', `zl${i}`),
       new RedisLock('LOCK family', stage, 'redis', `rl${i}`),

@@ -11,6 +11,7 @@ export const Op = {
   ping: 11,
   check: 13,
   multi: 14,
+  addWatch: 106,
   closeSession: -11,
 } as const;
 
@@ -41,6 +42,8 @@ export const body = {
   setData: (path: string, data: string, version = -1): Buffer =>
     Buffer.concat([text(path), text(data), int(version)]),
   path: (path: string): Buffer => text(path),
+  /** Mode 1: everything at and below the path, again and again. */
+  addWatch: (path: string, mode = 1): Buffer => Buffer.concat([text(path), int(mode)]),
   none: (): Buffer => Buffer.alloc(0),
 };
 
@@ -94,6 +97,8 @@ export class ZooKeeper {
   lastZxid = 0n;
   closed = false;
   onClose: () => void = () => undefined;
+  /** A watch event, before whatever comes behind it on the wire. */
+  onEvent: (event: Frame) => void = () => undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -219,6 +224,7 @@ export class ZooKeeper {
     };
     if (frame.zxid > this.lastZxid) this.lastZxid = frame.zxid;
     this.frames.push(frame);
+    if (frame.xid === -1) this.onEvent(frame);
     const waiting = this.#waiting.get(frame.xid);
     this.#waiting.delete(frame.xid);
     waiting?.resolve(frame);

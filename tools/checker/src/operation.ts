@@ -131,11 +131,14 @@ export interface Watch extends Base {
   readonly from: number;
 }
 
-/** One event of the stream `key`; `value` null is a deletion. */
+/**
+ * One event of the stream `key`; `value` null is a deletion. Left out where events tell only that
+ * something changed.
+ */
 export interface WatchEvent extends Base {
   readonly op: 'event';
   readonly subject: string;
-  readonly value: Value;
+  readonly value?: Value;
   readonly revision: number;
 }
 

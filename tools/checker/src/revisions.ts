@@ -127,7 +127,8 @@ function contradiction(known: Mutation, operation: Operation): Violation {
 function seenBy(operation: Operation) {
   if (operation.op === 'event') {
     const { door, subject, value, revision } = operation;
-    return value === null ? undefined : { object: `${door} ${subject}`, value, revision };
+    if (value === null || value === undefined) return undefined;
+    return { object: `${door} ${subject}`, value, revision };
   }
   const view = viewOf(operation);
   if (view === undefined || view.value === null || view.mod === undefined) return undefined;

@@ -22,7 +22,8 @@ export function checkWatches(operations: readonly Operation[]): Verdict {
   for (const { events } of streams.values()) {
     for (const event of events) {
       const former = truth.event(event);
-      if (former === undefined || former.value === event.value) continue;
+      if (former?.value === undefined || event.value === undefined) continue;
+      if (former.value === event.value) continue;
       const why = `streams tell two values of ${event.subject} at revision ${event.revision}`;
       violations.push({ why, operations: [former, event] });
     }
@@ -138,7 +139,9 @@ function checkComplete(stream: Stream, writes: readonly Change[], truth: Truth):
       const last = events.findLast((other) => other.revision > revision);
       const why = `stream ${watch.key} missed ${subject} at revision ${revision}`;
       violations.push({ why, operations: [watch, operation, ...(last ? [last] : [])] });
-    } else if (operation.op !== 'event' && event.value !== effectOf(operation)) {
+    } else if (operation.op === 'event' || event.value === undefined) {
+      return;
+    } else if (event.value !== effectOf(operation)) {
       const why = `stream ${watch.key} told another value than was written`;
       violations.push({ why, operations: [operation, event] });
     }

@@ -64,7 +64,9 @@ function request(operation: Operation): string {
     case 'watch':
       return `opened stream ${key} of ${operation.prefix}* from revision ${operation.from}`;
     case 'event':
-      return `stream ${key} told ${operation.subject} = ${quote(operation.value)}`;
+      return operation.value === undefined
+        ? `stream ${key} told that ${operation.subject} changed`
+        : `stream ${key} told ${operation.subject} = ${quote(operation.value)}`;
     case 'progress':
       return `stream ${key} was complete`;
   }

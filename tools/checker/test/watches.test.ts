@@ -44,6 +44,16 @@ describe('a watch', () => {
     ]);
   });
 
+  it('need not tell values', () => {
+    const changed = (revision: number): Operation =>
+      op(10, 11, { op: 'event', key: 's', subject: 'w/a', revision });
+    const writes = [write(2, 'x'), write(3, 'y')];
+    expect(whys([...writes, open('s'), changed(2), changed(3), complete('s', 3)])).toEqual([]);
+    expect(whys([...writes, open('s'), changed(2), complete('s', 3)])).toEqual([
+      'stream s missed w/a at revision 3',
+    ]);
+  });
+
   it('is noticed when it tells one event twice or goes back', () => {
     expect(whys([open('s'), event('s', 2, 'x'), event('s', 2, 'x')])).toEqual([
       'a stream told one event twice',
