@@ -32,6 +32,7 @@ import { Reader } from './reader.ts';
 import type { Recovered, Trust } from './recovery.ts';
 import { Renewals } from './renewals.ts';
 import type { SnapshotTransfer } from './snapshot-transfer.ts';
+import { StallMeter } from './stall-meter.ts';
 import { Subscribers } from './subscribers.ts';
 
 /** A follower whose leader's socket is gone waits 50–200 ms instead of its timeout (design §10). */
@@ -79,6 +80,7 @@ export class Loop implements NetworkHandler {
   readonly #duties = new LeaderDuties();
   readonly #hashChecks = new HashChecks(this);
   readonly #links = new Map<MemberId, LinkInfo>();
+  readonly #stalls: StallMeter;
   #posted = false;
   #tickDue = false;
   #tickTimer: Timer | undefined;
@@ -94,6 +96,7 @@ export class Loop implements NetworkHandler {
     this.trust = recovered.trust;
     this.contact = new Contact(member, electionMs, settings.tickMs);
     this.clusterClock = new ClusterClock(heartbeatMs);
+    this.#stalls = new StallMeter(electionMs);
     this.forwarder = new Forwarder(member, options.incarnation, settings.forwardBytesMax);
     this.renewals = new Renewals(member, options.incarnation, settings.renewalIntervalMs);
     this.reader = new Reader(member, options.incarnation);
@@ -266,8 +269,10 @@ export class Loop implements NetworkHandler {
   // ---- the turn ----------------------------------------------------------------------------
 
   #armTick(): void {
+    const dueMs = this.nowMs + this.settings.tickMs;
     this.#tickTimer = this.options.clock.setTimer(this.settings.tickMs, () => {
       this.#tickDue = true;
+      this.#stalls.note(this.nowMs - dueMs, this.nowMs);
       // Armed anew only now, so that a stall of any length counts as one tick (design §10).
       this.#armTick();
       this.wake();
@@ -342,6 +347,7 @@ export class Loop implements NetworkHandler {
     const check = this.#hashChecks.tick();
     if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
+    if (this.#stalls.isUnfit(nowMs)) this.#handOver('its event loop stalls');
     if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
     else if (outOfSpace && this.configuration.voters.length > 1) this.#handOver(NO_SPACE);
     this.membership.tick(nowMs);

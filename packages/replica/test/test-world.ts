@@ -79,6 +79,8 @@ export class TestMember {
   marks: string[] = [];
   fatal: Error | undefined;
   joins = false;
+  /** Its event loop stands still until then; what comes meanwhile waits, frames in their queue. */
+  stalledUntilMs = 0;
 
   constructor(id: MemberId, world: World) {
     this.id = id;
@@ -302,8 +304,10 @@ export class World {
 
   #optionsOf(member: TestMember, life: { alive: boolean }, incarnation: number): ReplicaOptions {
     const { time } = this;
-    const during = (callback: () => void) => () => {
-      if (life.alive) this.runAs(member, callback);
+    const during = (callback: () => void) => (): void => {
+      const stillMs = member.stalledUntilMs - time.monotonicMs();
+      if (life.alive && stillMs > 0) time.setTimer(stillMs, during(callback));
+      else if (life.alive) this.runAs(member, callback);
     };
     const clock: Clock = {
       monotonicMs: () => time.monotonicMs(),
