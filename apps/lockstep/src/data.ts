@@ -130,8 +130,8 @@ async function openOrCreate(
 function knownFormation(path: string, identity: DataIdentity, settings: Settings): Formation {
   const { name, member, cluster, formation } = identity;
   const own = `member ${member} (${name}) of cluster ${cluster}`;
-  // Flags that speak of an existing cluster do not say how it was formed.
-  const joins = settings['initial-cluster-state'] === 'existing';
+  // Flags of a member that joined do not say how the cluster was formed.
+  const joins = settings['initial-cluster-state'] === 'existing' || formation?.ids !== undefined;
   if (formation !== undefined && (joins || settings['initial-cluster'] === '')) {
     const { members, token, ids } = formation;
     if (settings.name === name) {

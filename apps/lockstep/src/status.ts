@@ -37,7 +37,10 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
   members.forEach((member, i) => {
     const row = rows[i];
     const version = `${member.version || '-'} (${member.featureLevel})`;
-    table.push(row === undefined ? silentRow(member.name, version) : statusRow(row, version));
+    // One that has not started yet has no name.
+    const name = member.name || `member ${member.id}`;
+    const role = member.learner ? 'learner' : (row?.role ?? '');
+    table.push(row === undefined ? silentRow(name, version) : statusRow(row, version, role));
   });
   console.log(table.toString());
   console.log(levelLine(self, members));
@@ -53,9 +56,9 @@ function levelLine(self: MemberStatus, members: ClusterStatus['members']): strin
   return `${line}; ${newest} follows once ${older.join(', ') || 'the leader'} is upgraded`;
 }
 
-function statusRow(row: MemberStatus, version: string): string[] {
+function statusRow(row: MemberStatus, version: string, part: string): string[] {
   const health = row.health === 'ok' && !row.leader ? 'no leader' : row.health;
-  const role = row.role === 'leader' ? colors.green('leader') : row.role;
+  const role = row.role === 'leader' ? colors.green('leader') : part;
   const { etcd = '-', zookeeper = '-', redis = '-' } = row.addresses;
   return [
     row.name,

@@ -150,6 +150,22 @@ describe('a member goes', () => {
     expect(away!.fatal).toBeUndefined();
   });
 
+  it('only when the others can do without it, even if all of them lose power then (M-4)', () => {
+    const world = new World({ members: 2, wal: true });
+    const leader = world.elect();
+    world.time.advance(500);
+    const [gone] = world.followers();
+    ask(world, leader, { kind: 'remove', member: gone!.id });
+    world.time.until('it stops', () => gone!.fatal !== undefined);
+    world.kill(gone!);
+    world.powerLoss(leader);
+    world.start(leader);
+    world.time.until('the other leads alone', () => leader.replica.inContact);
+    leader.write('alone');
+    world.time.until('it is applied', () => leader.has('alone'));
+    expect(configurationOf(leader)).toMatchObject({ voters: [leader.id], learners: [] });
+  });
+
   it('but neither the last voter, nor one of too few that are there', () => {
     const world = new World();
     const leader = world.elect();
