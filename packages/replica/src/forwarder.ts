@@ -4,6 +4,7 @@ import {
   LIMITS,
   LockstepError,
   type MemberId,
+  mark,
   NO_MEMBER,
   type Run,
   type Sequence,
@@ -94,6 +95,7 @@ export class Forwarder {
       return;
     }
     this.resend(nowMs);
+    mark('leader wants another number');
     if (expected > this.#next && expected <= this.pending.next) this.#next = expected;
   }
 
@@ -137,6 +139,7 @@ export class Forwarder {
     if (outcome.kind === 'void') {
       if (outcome.reason === 'duplicate') return;
       if (outcome.reason === 'gap') {
+        mark('own run was void for a gap');
         this.resend(nowMs);
         return;
       }
@@ -157,6 +160,7 @@ export class Forwarder {
   skipTo(sequence: Sequence, nowMs: number): void {
     const { pending } = this;
     const error = new LockstepError('UNKNOWN_OUTCOME');
+    if (pending.first <= sequence && pending.count > 0) mark('outcomes hidden by a snapshot');
     while (pending.first <= sequence && pending.count > 0) pending.shift().waiter?.failed(error);
     this.resend(nowMs);
   }
@@ -184,7 +188,9 @@ export class Forwarder {
       waiter?.failed(new LockstepError(handed ? 'UNKNOWN_OUTCOME' : 'NO_LEADER'));
     }
     const waits = this.#next > pending.first || this.#refused;
-    if (waits && pending.count > 0 && nowMs - this.#progressMs > stuckMs) this.resend(nowMs);
+    if (!waits || pending.count === 0 || nowMs - this.#progressMs <= stuckMs) return;
+    mark('commands sent again for want of progress');
+    this.resend(nowMs);
   }
 
   /** This incarnation is over: all its commands end, numbers start again at 1. */

@@ -1,4 +1,4 @@
-import { BinaryFormatError, type LinkInfo, type MemberId } from '@lockstep/model';
+import { BinaryFormatError, type LinkInfo, type MemberId, mark } from '@lockstep/model';
 import type { Message, Raft } from '@lockstep/raft';
 import {
   decodeFrame,
@@ -72,6 +72,7 @@ export class PeerInput {
         messages = decodeFrame(frame);
       } catch (error) {
         if (!(error instanceof BinaryFormatError)) throw error;
+        mark('malformed frame');
         const reason = `frame of member ${link.member} is malformed: ${error.message}`;
         this.#options.reset(link, reason);
         closed = link;

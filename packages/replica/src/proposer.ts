@@ -6,6 +6,7 @@ import {
   type LinkInfo,
   type LogEntry,
   type MemberId,
+  mark,
   type RenewalGroup,
   type Run,
   type Sequence,
@@ -71,14 +72,19 @@ export class Proposer {
     const { origin, incarnation, first, commands } = run;
     if (origin !== link.member || first === 0) return 0;
     let known = this.#origins.get(origin);
-    if (known !== undefined && (link.link < known.link || incarnation < known.incarnation))
+    if (known !== undefined && (link.link < known.link || incarnation < known.incarnation)) {
+      mark('run over a former link dropped');
       return 0;
+    }
     if (known?.link !== link.link || known.incarnation !== incarnation) {
       // The origin begins each link behind its last applied number; apply voids what is not new.
       known = { incarnation, link: link.link, expected: first };
       this.#origins.set(origin, known);
     }
-    if (first > known.expected) return known.expected;
+    if (first > known.expected) {
+      mark('run with numbers missing before it');
+      return known.expected;
+    }
     known.expected = Math.max(known.expected, first + commands.length);
     this.#runs.push(run);
     return 0;

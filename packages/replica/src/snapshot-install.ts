@@ -67,6 +67,7 @@ export class SnapshotInstall {
     if (this.#meta.index < this.#appliedByRaft || this.#overtaken(machine)) {
       loop.applier.hold(loop.imageLost);
       loop.wake();
+      mark('snapshot overtaken by the log');
       this.#done('overtaken by the log');
       return;
     }

@@ -203,6 +203,7 @@ export class SnapshotTransfer {
     if (this.#isCurrent(from, stream) || this.#isLast(from, stream)) return;
     const former = this.#receiver;
     if (former !== undefined || this.#installing) {
+      mark('second snapshot stream refused');
       // A sender has one stream at a time: it gave up the one before, and its word was lost. One
       // that is away may never come back.
       if (former !== undefined && (former.from === from || !loop.isLinked(former.from))) {

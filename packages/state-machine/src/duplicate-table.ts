@@ -6,6 +6,7 @@ import type {
   MemberId,
   Sequence,
 } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import type { VoidReason } from './contract.ts';
 import { SystemRow, Table, u64Key } from './image.ts';
 
@@ -73,10 +74,15 @@ export class DuplicateTable {
     const row = this.rows.get(member);
     if (row === undefined || incarnation > row.incarnation) return { skip: 0, reason: 'gap' };
     if (incarnation < row.incarnation || !row.alive) {
+      mark('run of a former incarnation is void');
       return { skip: 0, reason: 'old-incarnation' };
     }
-    if (first > row.lastSequence + 1) return { skip: 0, reason: 'gap' };
+    if (first > row.lastSequence + 1) {
+      mark('run with a gap is void');
+      return { skip: 0, reason: 'gap' };
+    }
     const skip = Math.min(row.lastSequence + 1 - first, count);
+    if (skip > 0) mark('run with duplicates');
     if (skip < count) row.lastSequence = first + count - 1;
     return { skip, reason: undefined };
   }

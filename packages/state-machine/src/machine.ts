@@ -187,6 +187,7 @@ class Machine extends StoreReader implements StateMachine {
       this.#command = -1;
     }
     this.expiryPending = this.#dueSubject() !== undefined;
+    if (this.expiryPending) mark('expiry left over for the next entry');
     this.#tail.finish(this.#index, this.#term);
     const { a, b } = this.store.sums();
     this.#ring.add(this.#index, (a + meta.a) | 0, (b + meta.b) | 0);

@@ -9,6 +9,7 @@ import {
   type LeaseHandle,
   type LeaseKind,
   type MemberId,
+  mark,
   type Principal,
   type Revision,
   type Sequence,
@@ -223,6 +224,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
 
   /** Puts the store back to what it was at `begin`. */
   undo(): void {
+    mark('transaction over its budget undone');
     for (let i = this.#stepCount - 1; i >= 0; i--) {
       const step = this.#steps[i];
       if (step instanceof RecordChange) this.records.undo(step);
@@ -334,6 +336,7 @@ export class MachineTransaction extends StoreReader implements Transaction {
 
   /** Ends a waiter whose time has run out. */
   expireWaiter(waiter: WaiterRow): void {
+    mark('waiter expired');
     this.waiterWrites.remove(waiter, 'timed-out', undefined);
   }
 

@@ -35,8 +35,9 @@ export class SimDisk {
   #misreadUntilUs = 0;
   /** What stale reads show: the log's files as they stood. Undefined: misdirected reads. */
   #former: Map<string, Uint8Array> | undefined;
-  /** Something wrong was read. */
+  /** Wrong reads that this process got, and all before it. */
   misreads = 0;
+  wrongReads = 0;
 
   constructor(world: World, node: number, speed: DiskSpeed, events: DiskEvents) {
     this.#world = world;
@@ -146,6 +147,7 @@ export class SimDisk {
         : former?.slice(offset, offset + bytes.length);
     if (other === undefined || Buffer.compare(other, bytes) === 0) return bytes;
     this.misreads += 1;
+    this.wrongReads += 1;
     return other;
   }
 

@@ -183,7 +183,7 @@ class Run {
     );
     counts.set(
       'wrong reads',
-      sum(({ disk }) => disk.misreads),
+      sum(({ disk }) => disk.wrongReads),
     );
     return counts;
   }

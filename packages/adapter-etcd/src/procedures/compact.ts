@@ -1,4 +1,5 @@
 import type { BinaryReader, BinaryWriter } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import type { Procedure } from '@lockstep/state-machine';
 import { ETCD } from '../keyspace.ts';
 import { type Failure, failure, ProcedureId } from './outcome.ts';
@@ -21,7 +22,10 @@ export const compactProcedure: Procedure<number, CompactResult | Failure> = {
   run(tx, revision) {
     if (revision > tx.revision) return failure('FUTURE_REVISION');
     // A fresh store has compacted nothing, so that 0 is compacted already and 1 is not.
-    if (revision <= tx.compactedRevision(ETCD)) return failure('COMPACTED');
+    if (revision <= tx.compactedRevision(ETCD)) {
+      mark('compaction of what is compacted');
+      return failure('COMPACTED');
+    }
     tx.compact(ETCD, revision);
     return { kind: 'compact' };
   },

@@ -1,4 +1,4 @@
-import { type ByteString, NO_LEASE, type Token } from '@lockstep/model';
+import { type ByteString, mark, NO_LEASE, type Token } from '@lockstep/model';
 import {
   acquireLock,
   cancelLockWaiters,
@@ -65,6 +65,7 @@ function acquire(execution: Execution, argv: readonly ByteString[]): Reply {
     case 'wrong-type':
       throw new CommandError(WRONG_TYPE);
     case 'queue-full':
+      mark('lock queue is full');
       throw new CommandError(`QUEUEFULL lock queue limit ${limit} reached`);
     case 'held':
       return null;

@@ -4,6 +4,7 @@ import {
   type ByteString,
   type CommandSession,
   invariant,
+  mark,
   ProcedureFamily,
   writeCommandHead,
 } from '@lockstep/model';
@@ -86,6 +87,7 @@ export const multi: Procedure<MultiArguments, readonly OperationResult[]> = {
     for (const operation of operations) {
       const result = change.apply(operation);
       if (result.error !== ErrorCode.Ok) {
+        mark('multi undone');
         return failedResults(operations.length, results.length, result.error);
       }
       results.push(result);

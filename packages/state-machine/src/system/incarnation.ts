@@ -1,4 +1,4 @@
-import { type Incarnation, LeaseKind, type MemberId } from '@lockstep/model';
+import { type Incarnation, LeaseKind, type MemberId, mark } from '@lockstep/model';
 import type { MachineTransaction } from '../transaction.ts';
 
 /** A member's incarnation lives no longer: its waiters and the locks of its connections go, and
@@ -6,6 +6,7 @@ import type { MachineTransaction } from '../transaction.ts';
 export function endIncarnation(tx: MachineTransaction, member: MemberId): void {
   const row = tx.store.duplicates.rows.get(member);
   if (row === undefined) return;
+  mark('lease of a member expired');
   const { alive } = row;
   row.alive = false;
   tx.touchRow(row);

@@ -1,5 +1,5 @@
 import type { FileError, FileSystem, Index } from '@lockstep/model';
-import { BinaryFormatError } from '@lockstep/model';
+import { BinaryFormatError, mark } from '@lockstep/model';
 import type { Entry } from '@lockstep/raft';
 import { pageOf } from '../memory-log-store.ts';
 import type { LogView } from './log-view.ts';
@@ -118,6 +118,7 @@ export class OldEntries {
       const record = bytes.subarray(at, at + location.length);
       const entries = entriesOf(record, location);
       if (entries === undefined) {
+        mark('old log record is damaged');
         const message = `record in ${path} at offset ${location.offset} is damaged`;
         this.#failed({ code: 'LOG_DAMAGED', message });
         return undefined;

@@ -1,5 +1,5 @@
 import type { FileError, FileSystem } from '@lockstep/model';
-import { InvariantError, LockstepError, UnknownFormatError } from '@lockstep/model';
+import { InvariantError, LockstepError, mark, UnknownFormatError } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import type { LogIdentity, Salvage } from '../contract.ts';
 import { EMPTY_HARD_STATE } from '../memory-log-store.ts';
@@ -226,9 +226,11 @@ class Recovery {
     this.#end = { segment: file.segment, offset: result.offset, crc: result.crc };
     this.#nextSequence = result.nextSequence;
     this.#isTorn = result.verdict === 'torn';
+    if (this.#isTorn) mark('torn record cut');
   }
 
   #found(name: string, offset: number, reason: string): void {
+    mark('log is damaged');
     this.#damage ??= { file: this.#path(name), offset, reason };
   }
 

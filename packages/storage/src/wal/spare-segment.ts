@@ -1,4 +1,5 @@
 import type { Clock, FileError, FileHandle, Timer } from '@lockstep/model';
+import { mark } from '@lockstep/model';
 import type { SegmentFiles } from './segment-files.ts';
 
 export const SPARE_NAME = 'spare';
@@ -122,6 +123,8 @@ export class SpareSegment {
 
   #setOutOfSpace(outOfSpace: boolean): void {
     if (this.outOfSpace === outOfSpace) return;
+    if (outOfSpace) mark('no room for the next log segment');
+    else mark('room for the next log segment again');
     this.outOfSpace = outOfSpace;
     this.#options.space(outOfSpace);
   }

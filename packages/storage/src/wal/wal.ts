@@ -1,5 +1,5 @@
 import type { Clock, Done, FileError, Index, Scheduler, Term } from '@lockstep/model';
-import { invariant } from '@lockstep/model';
+import { invariant, mark } from '@lockstep/model';
 import type { AppendTask, Configuration, Entry, HardState } from '@lockstep/raft';
 import type { LogIdentity, LogStore, LogStoreHandlers } from '../contract.ts';
 import { type LogBase, type LogChange, mergeTasks } from '../log-change.ts';
@@ -248,7 +248,10 @@ export class Wal implements LogStore {
         ready();
       };
       if (behind === undefined) this.#writer.begin(spare, header, begun);
-      else this.#writer.beginUnnamed(spare, header, begun);
+      else {
+        mark('log restarts behind a snapshot');
+        this.#writer.beginUnnamed(spare, header, begun);
+      }
     });
   }
 
@@ -311,6 +314,7 @@ export class Wal implements LogStore {
 
   #fail(error: FileError): void {
     if (this.#latched !== undefined) return;
+    mark('log failed');
     this.#latched = error;
     this.#handlers.failed(error);
     this.#settle();
