@@ -96,6 +96,11 @@ export function isMember(configuration: Configuration, id: MemberId): boolean {
   return voters.includes(id) || votersOutgoing.includes(id) || learners.includes(id);
 }
 
+/** Nobody else votes, so nobody else is sure to have the state. */
+export function isOnlyVoter({ voters, votersOutgoing }: Configuration, id: MemberId): boolean {
+  return [...voters, ...votersOutgoing].every((voter) => voter === id);
+}
+
 /** Votes in either half. */
 export function isVoter({ voters, votersOutgoing }: Configuration, id: MemberId): boolean {
   return voters.includes(id) || votersOutgoing.includes(id);

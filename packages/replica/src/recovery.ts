@@ -17,6 +17,7 @@ import {
 import { loadImage } from './image-load.ts';
 import { type ImagePosition, ImageWriter } from './image-writer.ts';
 import { gapIn } from './log-repair.ts';
+import { isOnlyVoter } from './next-configuration.ts';
 import type { ReplicaOptions, Settings } from './options.ts';
 
 /** What this member may do while parts of its disk are not to be trusted (design §11). */
@@ -182,9 +183,8 @@ class Recovery {
     });
   }
 
-  /** No other voter has the state. */
-  #isAlone({ voters }: Configuration): boolean {
-    return voters.every((id) => id === this.#settings.member);
+  #isAlone(configuration: Configuration): boolean {
+    return isOnlyVoter(configuration, this.#settings.member);
   }
 
   #hasNobody(name: string, reason: string): boolean {

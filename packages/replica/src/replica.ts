@@ -19,6 +19,7 @@ import type {
 import { type HistoryDone, HistoryReader } from './history-reader.ts';
 import { IncarnationKeeper } from './incarnation.ts';
 import { Loop } from './loop.ts';
+import { isOnlyVoter } from './next-configuration.ts';
 import { type ReplicaOptions, settingsOf } from './options.ts';
 import { type Recovered, type RecoveryHandlers, recover } from './recovery.ts';
 import { SnapshotTransfer } from './snapshot-transfer.ts';
@@ -110,8 +111,7 @@ class Member implements MemberReplica {
     });
     loop.snapshots = new SnapshotTransfer(loop, handlers);
     loop.afterTurn = () => this.#afterTurn();
-    const { voters } = recovered.position.configuration;
-    const alone = voters.length === 1 && voters[0] === this.member;
+    const alone = isOnlyVoter(recovered.position.configuration, this.member);
     // Alone, every local entry will commit, and may have been answered before.
     const { logState } = recovered;
     this.#servingFrom = alone ? logState.lastIndex : logState.hardState.commit;

@@ -190,6 +190,32 @@ describe('a member goes', () => {
   });
 });
 
+describe('while an older member holds an upgrade back', () => {
+  it('one can be removed, by steps that older members know, and none added', () => {
+    const world = new World({ featureLevel: 1 });
+    const leader = world.elect();
+    world.time.advance(500);
+    const [gone, asked] = world.followers();
+    const joint: number[] = [];
+    asked!.replica.subscribe({
+      transaction: () => {},
+      skipped: () => {},
+      changed: () => void joint.push(...configurationOf(asked!).votersOutgoing),
+    });
+    expect(change(world, asked!, adding(4))).toMatchObject({
+      kind: 'failed',
+      error: { code: 'FEATURE_LEVEL' },
+    });
+    expect(change(world, asked!, { kind: 'remove', member: gone!.id })).toMatchObject({
+      kind: 'changed',
+    });
+    world.time.until('it stops', () => gone!.fatal !== undefined);
+    expect(configurationOf(leader).voters).not.toContain(gone!.id);
+    expect(joint).toEqual([]);
+    expect(leader.replica.state.removedMembers()).toEqual([]);
+  });
+});
+
 describe('a joint configuration', () => {
   it('is left by the next leader when the one that entered it is gone (M-2)', () => {
     const world = new World({ members: 5 });

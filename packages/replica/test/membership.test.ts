@@ -7,7 +7,7 @@ import {
 } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
 import { peerRefusal } from '../src/index.ts';
-import { nextConfiguration } from '../src/next-configuration.ts';
+import { isOnlyVoter, nextConfiguration } from '../src/next-configuration.ts';
 import { World } from './test-world.ts';
 
 const record = (id: number, learner = false): MemberRecord => ({
@@ -94,6 +94,13 @@ describe('the next configuration', () => {
     expect(step([1, 2, 3], [4], [1, 2, 4])).toEqual(configuration([1, 2, 3, 4]));
     expect(step([1, 2, 3, 4], [], [1, 2, 4])).toEqual(configuration([1, 2, 4]));
     expect(step([1, 2, 3], [], [1])).toEqual(configuration([1, 3]));
+  });
+
+  it('knows who has nobody to ask: both halves of a joint one may have the state', () => {
+    const joint = { ...configuration([1]), votersOutgoing: [1, 2] };
+    expect(
+      [configuration([1], [2]), joint, configuration([1, 2])].map((each) => isOnlyVoter(each, 1)),
+    ).toEqual([true, false, false]);
   });
 
   it('leaves a joint one, whatever the records say meanwhile', () => {

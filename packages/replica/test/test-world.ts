@@ -122,6 +122,8 @@ export interface WorldOptions {
   readonly wal?: boolean;
   /** Commands of the first entry, as each member would have it; then nothing is seeded before. */
   readonly formation?: (member: MemberId) => readonly Uint8Array[];
+  /** Level that every member says it knows; left out: this software's. */
+  readonly featureLevel?: number;
   /** Beside that of the journal. */
   readonly extensions?: readonly Extension[];
 }
@@ -374,7 +376,7 @@ export class World {
           incarnation: number,
           name: `n${member.id}`,
           version: '0.1.0',
-          featureLevel: FEATURE_LEVEL,
+          featureLevel: this.options.featureLevel ?? FEATURE_LEVEL,
           dataDirectory: `directory-${member.id}`,
           addresses: {},
         }),
