@@ -1,0 +1,93 @@
+import type { Clock, Scheduler } from '@lockstep/model';
+import { createLocalReplica, LocalImage, type LocalReplica } from '@lockstep/replica';
+import { createStateMachine } from '@lockstep/state-machine';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Admin, type MemberTable, Metrics, startAdmin } from '../src/index.ts';
+
+const clock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  setTimer(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+const scheduler: Scheduler = { post: (callback) => void setImmediate(callback) };
+const random = { u32: () => 7, fill: (bytes: Uint8Array) => void bytes.fill(7) };
+
+describe('members over HTTP', () => {
+  let replica: LocalReplica;
+  let admin: Admin;
+
+  beforeEach(async () => {
+    const image = new LocalImage();
+    const members = [{ id: 1, name: 'n1', etcdId: 1n, peerAddress: '127.0.0.1:2380' }];
+    const bootstrap = { clusterId: 1n, members, options: {} };
+    const stateMachine = createStateMachine({ extensions: [], image, bootstrap });
+    replica = createLocalReplica({ stateMachine, image, clock, scheduler });
+    const options = { replica, version: '0', host: '127.0.0.1', port: 0, locks: () => [] };
+    const parts = { metrics: new Metrics(replica), ports: { clock, random } };
+    admin = await new Promise((resolve, reject) =>
+      startAdmin({ ...options, ...parts }, (error, opened) =>
+        opened === undefined ? reject(error) : resolve(opened),
+      ),
+    );
+  });
+  afterEach(async () => {
+    await new Promise<void>((resolve) => admin.close(resolve));
+    replica.close();
+  });
+
+  const url = () => `http://127.0.0.1:${admin.port}/members`;
+  const list = async () => ((await (await fetch(url())).json()) as MemberTable).members;
+  const post = async (body: object, type = 'application/json') => {
+    const headers = { 'content-type': type };
+    const response = await fetch(url(), { method: 'POST', headers, body: JSON.stringify(body) });
+    return [response.status, (await response.json()) as MemberTable] as const;
+  };
+
+  it('are listed with their parts in the cluster', async () => {
+    expect(await list()).toMatchObject([
+      { id: 1, etcdId: '1', name: 'n1', role: 'leader', started: true, caughtUp: false },
+    ]);
+  });
+
+  it('are added, moved and removed; the answer is the new list', async () => {
+    const add = { action: 'add', peerAddress: '10.0.0.2:2380', learner: true };
+    const [status, { members, changed }] = await post(add);
+    expect([status, changed]).toEqual([200, 2]);
+    expect(members[1]).toMatchObject({ id: 2, name: '', role: 'learner', started: false });
+    expect(await post({ action: 'update', member: 2, peerAddress: 'h:1' })).toMatchObject([
+      200,
+      {},
+    ]);
+    expect((await list())[1]).toMatchObject({ peerAddress: 'h:1', role: 'learner' });
+    expect(await post({ action: 'remove', member: 2 })).toMatchObject([200, { changed: 2 }]);
+    expect(await list()).toHaveLength(1);
+  });
+
+  it('are refused with the reason', async () => {
+    await post({ action: 'add', peerAddress: '10.0.0.2:2380', learner: true });
+    const refused = (text: RegExp) => [409, { error: expect.stringMatching(text) }];
+    expect(await post({ action: 'promote', member: 2 })).toEqual(refused(/not caught up/));
+    expect(await post({ action: 'promote', member: 1 })).toEqual(refused(/votes already/));
+    expect(await post({ action: 'remove', member: 9 })).toEqual(refused(/no such member/));
+    expect(await post({ action: 'remove', member: 1 })).toEqual(refused(/too few voters/));
+  });
+
+  it('are changed by nothing that is no action', async () => {
+    const before = await list();
+    for (const body of [
+      {},
+      { action: 'promote' },
+      { action: 'promote', member: 'n1' },
+      { action: 'add', peerAddress: 'nowhere', learner: true },
+      { action: 'add', peerAddress: 'h:1' },
+      { action: 'explode', member: 1 },
+    ]) {
+      expect((await post(body))[0]).toBe(400);
+    }
+    expect((await post({ action: 'remove', member: 1 }, 'text/plain'))[0]).toBe(415);
+    expect(await list()).toEqual(before);
+  });
+});
