@@ -64,4 +64,86 @@ export const DOORS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'watch-fires-twice',
+    title: 'a one-shot watch stays when it has fired',
+    catalogue: 'A-12',
+    edits: [
+      {
+        file: 'packages/adapter-zookeeper/src/watches.ts',
+        find: 'let group = union(data.takeAll(path), persistent.at(path));',
+        replace: 'let group = union(data.at(path), persistent.at(path));',
+      },
+    ],
+  },
+  {
+    name: 'watch-skips-on-catch-up',
+    title: 'a watch that is set again is not told what happened meanwhile',
+    catalogue: 'A-6, A-8',
+    edits: [
+      {
+        file: 'packages/adapter-zookeeper/src/watch-restoration.ts',
+        find: 'else if (node.mzxid > request.since)',
+        replace: 'else if (node.mzxid < 0)',
+      },
+      {
+        file: 'packages/adapter-zookeeper/src/watch-restoration.ts',
+        find: 'else if (node.pzxid > request.since)',
+        replace: 'else if (node.pzxid < 0)',
+      },
+    ],
+  },
+  {
+    name: 'messages-skipped-on-install',
+    title: 'subscribers stay connected when a snapshot skips messages',
+    catalogue: 'design §8',
+    edits: [
+      {
+        file: 'packages/adapter-redis/src/door.ts',
+        find: 'if (session.blocked || lost.has(session)) session.destroy();',
+        replace: 'if (session.blocked && lost.has(session)) session.destroy();',
+      },
+    ],
+  },
+  {
+    name: 'script-time-from-own-clock',
+    title: "TIME in a script is the member's own",
+    catalogue: 'A-11, design §6',
+    edits: [
+      {
+        file: 'packages/adapter-redis/src/commands/server.ts',
+        find: 'return [String(seconds), String(Math.floor(wall - seconds * 1000) * 1000)];',
+        replace: 'return [String(seconds), String(Math.floor(performance.now() * 1000))];',
+      },
+    ],
+  },
+  {
+    name: 'publish-count-in-script',
+    title: 'PUBLISH in a script answers with a count that each member keeps for itself',
+    catalogue: 'A-11, design §8',
+    edits: [
+      {
+        file: 'packages/adapter-redis/src/commands/pubsub.ts',
+        find: 'writing(execution).emit(DOOR, event); return 0;',
+        replace: 'writing(execution).emit(DOOR, event); return ++publishedHere;',
+      },
+      {
+        file: 'packages/adapter-redis/src/commands/pubsub.ts',
+        find: 'const NAME_BYTES_MAX = 4096;',
+        replace: 'const NAME_BYTES_MAX = 4096; let publishedHere = 0;',
+      },
+    ],
+  },
+  {
+    name: 'former-connection-writes',
+    title: 'a connection goes on writing for a session that has moved to another',
+    catalogue: 'design §4',
+    edits: [
+      {
+        file: 'packages/state-machine/src/machine.ts',
+        find: "return lease.epoch === epoch ? undefined : 'session-moved';",
+        replace: "return lease.epoch >= epoch ? undefined : 'session-moved';",
+      },
+    ],
+  },
 ];

@@ -60,4 +60,16 @@ export const LOCKS: readonly Mutant[] = [
     catalogue: 'design §9',
     edits: [{ file: FENCE, find: 'if (token < highest) {', replace: 'if (token < 0) {' }],
   },
+  {
+    name: 'guard-not-compared',
+    title: 'GUARD is content when somebody holds the lock',
+    catalogue: 'design §9',
+    edits: [
+      {
+        file: 'packages/adapter-redis/src/commands/guard.ts',
+        find: 'if (current === token) return;',
+        replace: 'if (current !== undefined) return;',
+      },
+    ],
+  },
 ];

@@ -265,6 +265,10 @@ export class Logs {
       this.#fail('DurableLog', `member ${node.id} restarts with another log: ${first}`);
       return;
     }
+    // A tear is none: what a power loss leaves half written was promised to nobody.
+    if (state.health === 'damaged' && !node.damaged && node.disk.misreads === 0) {
+      this.#fail('DurableLog', `member ${node.id} calls its log damaged, which nothing damaged`);
+    }
     const { hardState } = state;
     if (hardState.term < known.durable.hardState.term) {
       const what = `term ${hardState.term}, ${known.durable.hardState.term} was durable`;

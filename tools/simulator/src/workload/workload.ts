@@ -4,6 +4,7 @@ import type { Oracle } from '../oracle.ts';
 import type { Settings } from '../settings.ts';
 import type { World } from '../world.ts';
 import { type Client, type ClientContext, WaitTable } from './client.ts';
+import { DeposedReads } from './deposed-reads.ts';
 import { type DoorClient, type DoorContext, Doorways } from './door-client.ts';
 import { EtcdClient } from './etcd-client.ts';
 import { RedisClient } from './redis-client.ts';
@@ -19,6 +20,7 @@ export class Workload {
   readonly waits = new WaitTable();
   readonly #clients: Client[] = [];
   readonly #doorClients: DoorClient[];
+  readonly #deposedReads: DeposedReads;
   #stopped = false;
 
   readonly #world: World;
@@ -30,6 +32,7 @@ export class Workload {
     this.#world = world;
     this.#oracle = oracle;
     this.#settings = settings;
+    this.#deposedReads = new DeposedReads(world, oracle, nodes);
     for (const node of nodes) this.#clients.push(...this.#clientsOf(node));
     const doorways = new Doorways(world, settings, oracle);
     this.#doorClients = this.#clientsOfDoors(doorways);
@@ -85,11 +88,13 @@ export class Workload {
   }
 
   start(): void {
+    this.#deposedReads.start();
     for (const client of [...this.#clients, ...this.#doorClients]) client.start();
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#deposedReads.stop();
     for (const client of [...this.#clients, ...this.#doorClients]) client.stop();
   }
 
