@@ -24,8 +24,8 @@ export const COMMANDS: readonly Mutant[] = [
     edits: [
       {
         file: DUPLICATES,
-        find: "if (first > row.lastSequence + 1) return { skip: 0, reason: 'gap' };",
-        replace: '',
+        find: 'if (first > row.lastSequence + 1) {',
+        replace: 'if (first < 0) {',
       },
       {
         file: DUPLICATES,
