@@ -8,6 +8,7 @@ import { etcdDoor, redisDoor, startWriter, type Writer, zookeeperDoor } from '..
 import { etcdctls } from '../interop/etcd-targets.ts';
 import { Cluster, Member } from '../support/cluster.ts';
 import { Etcd } from '../support/etcd.ts';
+import { freePort } from '../support/ports.ts';
 import { Redis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
@@ -268,6 +269,21 @@ describe('a member', () => {
       return row?.role === 'voter';
     }, 20_000);
     await cluster.allHealthy();
+  });
+
+  it('moves to another port: the others are told, then it is started there', async () => {
+    const member = await cluster.follower();
+    const through = cluster.members.find((each) => each !== member)!;
+    await member.stop();
+    const peer = await freePort();
+    const to = `127.0.0.1:${peer}`;
+    expectDone(await lockstep(through, 'update', member.name, '--peer', to));
+    const words = member.args.slice(1).map((word) => (word === peerOf(member) ? to : word));
+    const moved = new Member(member.name, { ...member.ports, peer }, words);
+    cluster.members[cluster.members.indexOf(member)] = moved;
+    moved.start();
+    await cluster.allHealthy();
+    expect((await rowsOf(moved)).map(({ peerAddress }) => peerAddress)).toContain(to);
   });
 
   it('that joined starts again, with the flags it had or without those of the cluster', async () => {

@@ -96,18 +96,22 @@ const REACHABLE = 'name the address at which others reach this member with --adv
 /**
  * What an existing data directory knows better than the flags it was started with, one line each.
  */
-export function overruledFlags(settings: Settings, formation: Formation): string[] {
+export function overruledFlags(
+  settings: Settings,
+  { self, token, ids }: Formation,
+  known = self.peerAddress,
+): string[] {
   const lines: string[] = [];
-  const { self, token } = formation;
   const address = settings['advertise-peer'] || settings['listen-peer'];
   const parsed = parseAddress(address);
   const given = parsed === undefined ? address : formatAddress(parsed);
-  if (!isUnspecified(given) && given !== self.peerAddress) {
+  if (!isUnspecified(given) && given !== known) {
     const flag = settings['advertise-peer'] === '' ? '--listen-peer' : '--advertise-peer';
-    lines.push(`${flag} is ${given}, but the cluster knows this member at ${self.peerAddress}`);
+    lines.push(`${flag} is ${given}, but the cluster knows this member at ${known}`);
   }
-  // A recovered cluster made its own, which nobody says.
-  if (settings['initial-cluster-token'] !== token && !token.startsWith(RECOVERED_TOKEN)) {
+  // One that joined took its cluster's, and a recovered cluster made its own, which nobody says.
+  const isSaid = ids === undefined && !token.startsWith(RECOVERED_TOKEN);
+  if (isSaid && settings['initial-cluster-token'] !== token) {
     lines.push(`--initial-cluster-token is not that of the data directory, '${token}'`);
   }
   return lines;

@@ -50,7 +50,6 @@ export async function serve(settings: Settings): Promise<void> {
   const log = openMemberLog(settings);
   const data = await openMemberData(settings, (text) => log.info(text));
   const { formation } = data;
-  for (const line of overruledFlags(settings, formation)) log.warn(line);
   let member: MemberReplica | undefined;
   const refusal: Refusal = (theirs, isPeer) =>
     member === undefined
@@ -64,6 +63,8 @@ export async function serve(settings: Settings): Promise<void> {
   const mesh = await openMemberMesh(settings, formation, data, log, { verify: refusal, describe });
   const replica = await openMember(settings, formation, data, mesh, log);
   member = replica;
+  const own = replica.state.members().find(({ id }) => id === replica.member);
+  for (const line of overruledFlags(settings, formation, own?.peerAddress)) log.warn(line);
   const open = await openDoors(settings, replica, log);
   const compaction = new AutoCompaction({ replica, clock: nodeClock });
   const { uuid } = data.directory.identity;
