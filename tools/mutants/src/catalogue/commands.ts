@@ -34,8 +34,8 @@ export const COMMANDS: readonly Mutant[] = [
       },
       {
         file: 'packages/replica/src/proposer.ts',
-        find: 'if (first > known.expected) return known.expected;',
-        replace: '',
+        find: 'if (first > known.expected) {',
+        replace: 'if (first < 0) {',
       },
     ],
   },
