@@ -8,12 +8,15 @@ export const PROFILES = {
     ...plain(settings),
     faultsMs: 3_600_000,
     clientsPerNode: 0,
+    doorClients: 0,
   }),
   /** As many commands as the clients can put through. */
   busy: (settings: Settings): Settings => ({
     ...plain(settings),
     faultsMs: 5_000,
     clientsPerNode: 8,
+    doorClients: 1,
+    pipeline: 4,
     thinkMs: 1,
   }),
 } as const;

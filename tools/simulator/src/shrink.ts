@@ -84,11 +84,11 @@ class Shrinker {
   }
 
   #fewerClients(): void {
-    for (const kind of ['clientsPerNode', 'doorClients'] as const) {
-      while (this.#best.settings[kind] > 0) {
+    for (const name of ['clientsPerNode', 'doorClients'] as const) {
+      while (this.#best.settings[name] > 0) {
         const { settings, faults } = this.#best;
-        const fewer = { ...settings, [kind]: settings[kind] - 1 };
-        if (!this.#stillFails(fewer, faults, () => `${kind}: ${fewer[kind]}`)) break;
+        const fewer = { ...settings, [name]: settings[name] - 1 };
+        if (!this.#stillFails(fewer, faults, () => `${name} ${fewer[name]}`)) break;
       }
     }
   }

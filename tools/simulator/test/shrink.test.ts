@@ -36,11 +36,12 @@ const script: Fault[] = Array.from({ length: 30 }, (_, at) => ({
 
 describe('shrinking', () => {
   it('keeps the faults that matter, and no time or clients beyond', () => {
-    const long = { ...settings, faultsMs: 20_000, clientsPerNode: 3 };
+    const long = { ...settings, faultsMs: 20_000, clientsPerNode: 3, doorClients: 2 };
     const failed = broken({ seed: 5, settings: long, faults: script });
     const small = shrink(failed, { run: broken });
     expect(small.faults.map(({ id }) => id)).toEqual([7, 19]);
     expect(small.settings.clientsPerNode).toBe(0);
+    expect(small.settings.doorClients).toBe(0);
     expect(small.settings.faultsMs).toBeLessThan(9_700);
     expect(small.settings.faultsMs).toBeGreaterThan(9_500);
   });
