@@ -39,6 +39,7 @@ const scenarios: readonly Planned[] = [
   {
     name: 'everything',
     faults: FAULTS.filter((fault) => !['fill a disk', 'upgrade a member'].includes(fault)),
+    together: true,
     slowDisks: true,
     long: 600,
   },

@@ -36,42 +36,46 @@ export interface Battlefield {
   readonly network: PeerNetwork;
   /** Raft ids, which handshakes carry: the network knows members by them. */
   readonly ids: Map<Member, number>;
-  readonly random: Random;
   readonly smallDisks: SmallDisks | undefined;
   readonly slowDisks: SlowDisks | undefined;
   readonly stopping: () => boolean;
   readonly log: (line: string) => void;
 }
 
+/** Faults that another may meet in the middle: what they repair may be broken by somebody else. */
+export const COMPANIONS = FAULTS.filter((fault) =>
+  /^(pause a f|cut|silence|slow|flap)/.test(fault),
+);
+
 /** Breaks one thing after the other as its seed says, repairs it, and lets the cluster breathe. */
 export class Nemesis {
   readonly counts = new Map<Fault, number>();
   readonly #field: Battlefield;
-  readonly #faults: readonly Fault[];
 
-  constructor(field: Battlefield, faults: readonly Fault[]) {
+  constructor(field: Battlefield) {
     this.#field = field;
-    this.#faults = faults;
   }
 
-  async run(): Promise<void> {
-    const { random, stopping, log } = this.#field;
+  /** Until the run ends; the end of every fault is `heal`. */
+  async run(faults: readonly Fault[], random: Random): Promise<void> {
+    const { stopping, log } = this.#field;
     // Each of them once before any twice: a short run has every fault it can.
     let order: Fault[] = [];
     while (!stopping()) {
       await this.#rest(random.between(500, 2500));
-      if (order.length === 0) order = shuffle(this.#faults, random);
+      if (order.length === 0) order = shuffle(faults, random);
       const fault = order.pop();
       if (fault === undefined || stopping()) break;
       log(fault);
       this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1);
-      await this.#strike(fault);
+      await this.#strike(fault, random);
     }
-    await this.heal();
-    await this.upgradeAll();
   }
 
-  /** Ends every fault; afterwards all members answer with a majority behind them. */
+  /**
+   * Ends every fault; afterwards all members are of this release and answer with a majority behind
+   * them.
+   */
   async heal(withinMs = 60_000): Promise<void> {
     const { cluster, network, smallDisks, slowDisks } = this.#field;
     network.heal();
@@ -92,10 +96,11 @@ export class Nemesis {
         () => `${member.name} serves again: ${member.output.slice(-3000)}`,
       );
     }
+    for (const member of cluster.members) if (member.main !== MAIN) await this.#upgrade(member);
   }
 
-  async #strike(fault: Fault): Promise<void> {
-    const { cluster, network, random, smallDisks, slowDisks } = this.#field;
+  async #strike(fault: Fault, random: Random): Promise<void> {
+    const { cluster, network, smallDisks, slowDisks } = this.#field;
     const leader = await cluster.leader(20_000);
     const follower = random.pick(cluster.members.filter((member) => member !== leader));
     const others = (of: Member): Member[] => cluster.members.filter((member) => member !== of);
@@ -104,11 +109,11 @@ export class Nemesis {
     const holdMs = random.between(800, 5000);
     switch (fault) {
       case 'kill the leader':
-        return this.#kill([leader]);
+        return this.#kill([leader], holdMs / 2);
       case 'kill a follower':
-        return this.#kill([follower]);
+        return this.#kill([follower], holdMs / 2);
       case 'kill all':
-        return this.#kill(cluster.members);
+        return this.#kill(cluster.members, holdMs / 2);
       case 'pause the leader':
         return this.#pause([leader], holdMs);
       case 'pause a follower':
@@ -165,13 +170,16 @@ export class Nemesis {
       case 'replace a member':
         return this.#replace(random.chance(0.3) ? leader : follower);
       case 'upgrade a member':
-        return this.#upgrade(cluster.members.find((member) => member.main !== MAIN));
+        return this.#upgrade(
+          cluster.members.find((member) => member.main !== MAIN),
+          random.chance(0.7) ? 'SIGTERM' : 'SIGKILL',
+        );
     }
   }
 
-  async #kill(members: readonly Member[]): Promise<void> {
+  async #kill(members: readonly Member[], ms: number): Promise<void> {
     await Promise.all(members.map((member) => member.stop('SIGKILL')));
-    await this.#rest(this.#field.random.between(0, 2500));
+    await this.#rest(ms);
     for (const member of members) if (!member.running) member.start();
     await this.#serve(members);
   }
@@ -204,7 +212,7 @@ export class Nemesis {
   async #rollingRestart(): Promise<void> {
     for (const member of this.#field.cluster.members) {
       await member.stop('SIGTERM');
-      member.start();
+      if (!member.running) member.start();
       await this.#serve([member]);
     }
   }
@@ -214,22 +222,35 @@ export class Nemesis {
     const { cluster, ids } = this.#field;
     const through = cluster.members.find((other) => other !== member);
     if (through === undefined) return;
-    const admin = ['--admin', `127.0.0.1:${through.ports.admin}`];
-    const lockstep = (...words: string[]) =>
-      promisify(execFile)(process.execPath, [MAIN, 'member', ...words, ...admin]);
+    const peer = `127.0.0.1:${member.peerPort}`;
     await member.stop('SIGKILL');
-    await lockstep('remove', member.name);
     const newcomer = await cluster.newcomer(member);
     await cluster.forget(member);
     newcomer.outputMax = member.outputMax;
-    await lockstep('add', newcomer.name, '--peer', `127.0.0.1:${newcomer.peerPort}`);
+    // Another fault may have taken the majority away: an operator looks, and tries again.
+    const listed = async () => {
+      const list = await lockstep(through, 'list', '--json');
+      return list === '' ? undefined : list.includes(peer);
+    };
+    await until(
+      async () => {
+        await lockstep(through, 'remove', member.name);
+        return (await listed()) === false;
+      },
+      60_000,
+      () => `${member.name} is removed`,
+    );
+    await until(
+      async () => {
+        await lockstep(through, 'add', newcomer.name, '--peer', peer);
+        return (await listed()) === true;
+      },
+      60_000,
+      () => `${newcomer.name} is added`,
+    );
     newcomer.start();
     await until(
-      () =>
-        lockstep('promote', newcomer.name).then(
-          () => true,
-          () => false,
-        ),
+      async () => (await lockstep(through, 'promote', newcomer.name)).includes('votes'),
       60_000,
       () => `${newcomer.name} gets its vote: ${newcomer.output.slice(-3000)}`,
     );
@@ -239,19 +260,12 @@ export class Nemesis {
   }
 
   /** From the previous release to this one, with or without time to say goodbye. */
-  async #upgrade(member: Member | undefined): Promise<void> {
+  async #upgrade(member: Member | undefined, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (member === undefined) return this.#rollingRestart();
-    await member.stop(this.#field.random.chance(0.7) ? 'SIGTERM' : 'SIGKILL');
+    await member.stop(signal);
     member.main = MAIN;
     member.start();
     await this.#serve([member]);
-  }
-
-  /** Whoever is of the previous release still. */
-  async upgradeAll(): Promise<void> {
-    for (const member of this.#field.cluster.members) {
-      if (member.main !== MAIN) await this.#upgrade(member);
-    }
   }
 
   async #serve(members: readonly Member[]): Promise<void> {
@@ -269,6 +283,16 @@ export class Nemesis {
     const end = performance.now() + ms;
     while (performance.now() < end && !this.#field.stopping()) await pass(Math.min(50, ms));
   }
+}
+
+/** What the command prints; nothing when it fails. */
+async function lockstep(through: Member, ...words: string[]): Promise<string> {
+  const admin = ['--admin', `127.0.0.1:${through.ports.admin}`];
+  const run = promisify(execFile)(process.execPath, [MAIN, 'member', ...words, ...admin]);
+  return run.then(
+    ({ stdout }) => stdout,
+    () => '',
+  );
 }
 
 function shuffle<T>(items: readonly T[], random: Random): T[] {

@@ -27,7 +27,7 @@ import { NODES, nodeOf, ZooKeeperRegister } from './clients/zookeeper-register.t
 import { ZooKeeperWatcher } from './clients/zookeeper-watcher.ts';
 import { SlowDisks, SmallDisks } from './disks.ts';
 import { readEverything } from './final-reads.ts';
-import { type Fault, Nemesis } from './nemesis.ts';
+import { COMPANIONS, type Fault, Nemesis } from './nemesis.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { Random } from './random.ts';
 import { type Actor, Stage } from './stage.ts';
@@ -37,6 +37,8 @@ export interface Scenario {
   readonly seed: number;
   readonly seconds: number;
   readonly faults: readonly Fault[];
+  /** Two at a time: another nemesis with faults that go together with any. */
+  readonly together?: boolean;
   /** Disks that can be filled, which are memory and so never slow. */
   readonly smallDisks?: boolean;
   readonly slowDisks?: boolean;
@@ -70,12 +72,11 @@ export async function play(scenario: Scenario): Promise<boolean> {
   };
   let good = false;
   try {
-    const random = new Random(scenario.seed, 'nemesis');
     const stopping = (): boolean => stage.stopping;
     const ids = new Map(cluster.members.map((member, i) => [member, i + 1]));
-    const field = { cluster, network, ids, random, smallDisks, slowDisks, stopping, log };
-    const nemesis = new Nemesis(field, scenario.faults);
-    await run(stage, nemesis, scenario.seconds);
+    const field = { cluster, network, ids, smallDisks, slowDisks, stopping, log };
+    const nemesis = new Nemesis(field);
+    await run(stage, nemesis, scenario);
     const lost = await readEverything(stage);
     const hashes = new Set(await cluster.stateHashes(30_000));
     recorder.close();
@@ -108,7 +109,8 @@ export async function play(scenario: Scenario): Promise<boolean> {
 }
 
 /** All clients and the nemesis for that long; afterwards everything serves and is quiet. */
-async function run(stage: Stage, nemesis: Nemesis, seconds: number): Promise<void> {
+async function run(stage: Stage, nemesis: Nemesis, scenario: Scenario): Promise<void> {
+  const { seconds, seed, faults, together } = scenario;
   const from = await prepare(stage);
   const watchers = stage.cluster.members.map(
     ({ name }, i) => new EtcdWatcher(stage, `watch-${name}`, i, from),
@@ -118,7 +120,11 @@ async function run(stage: Stage, nemesis: Nemesis, seconds: number): Promise<voi
     stage.stopping = true;
   }, seconds * 1000);
   try {
-    await nemesis.run();
+    await Promise.all([
+      nemesis.run(faults, new Random(seed, 'nemesis')),
+      together && nemesis.run(COMPANIONS, new Random(seed, 'companion')),
+    ]);
+    await nemesis.heal();
   } finally {
     clearTimeout(end);
     stage.stopping = true;
