@@ -310,6 +310,17 @@ describe('progress', () => {
 });
 
 describe('after events were skipped by a snapshot', () => {
+  it('a watcher that waits for a later revision is told of nothing below it', async () => {
+    await put('a', '2');
+    await created({ ...prefix, startRevision: 5 });
+    door.replica.skip(2, 2);
+    progress();
+    await put('a', '3');
+    await put('a', '4');
+    await put('a', '5');
+    expect(told(await stream.next())).toEqual(['PUT a=5@5']);
+  });
+
   it('goes on from history without gap or double', async () => {
     await created(prefix);
     await put('a', '1');

@@ -14,6 +14,8 @@ export class NodeClock {
   readonly #world: World;
   /** Timers go off at whole multiples of this. */
   readonly #granularityMs: number;
+  /** When it woke from its last sleep, or will. */
+  awakeSinceUs = 0;
   #rate: number;
   /** From then on it counts; in the future while the machine sleeps. */
   #baseUs = 0;
@@ -48,6 +50,7 @@ export class NodeClock {
 
   /** Stands still for so long; the wall clock, set right on waking, has gone on. */
   sleep(us: number): void {
+    this.awakeSinceUs = Math.max(this.awakeSinceUs, this.#world.nowUs + us);
     this.#rebase();
     const untilUs = Math.max(this.#baseUs, this.#world.nowUs + us);
     this.#wallOffsetMs += (untilUs - this.#baseUs) / 1000;

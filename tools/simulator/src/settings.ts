@@ -43,13 +43,16 @@ export function drawSettings(world: World): Settings {
   const skewed = stream.chance(0.5);
   const rate = () =>
     skewed ? CLOCK_RATE_MIN + stream.fraction() * (CLOCK_RATE_MAX - CLOCK_RATE_MIN) : 1;
+  const tuning = drawTuning(stream);
+  // With one small append under way at a time a cluster carries only a few clients.
+  const narrow = tuning.inflightBytesMax! < MIB || tuning.inflightAppendsMax === 1;
   return {
     members,
     faultsMs: stream.between(5_000, 18_000),
     heartbeatMs: 100,
     electionMs: stream.pick([500, 1000]),
     requestTimeoutMs: stream.pick([2000, 4000]),
-    tuning: drawTuning(stream),
+    tuning,
     segmentBytes: stream.pick([4_096, 16_384, 131_072]),
     logCacheBytes: stream.pick([1_000, 20_000, 16 * 1024 * 1024]),
     diskMeanUs: stream.pick([50, 500, 3_000]),
@@ -66,9 +69,9 @@ export function drawSettings(world: World): Settings {
     timerGranularityMs: stream.pick([0, 0, 1, 10, 50]),
     damage: stream.chance(0.05) ? 'beyond' : 'within',
     clientsPerNode: stream.between(1, members > 3 ? 2 : 4),
-    doorClients: stream.between(1, 3),
+    doorClients: narrow ? 1 : stream.between(1, 3),
     thinkMs: stream.pick([40, 100, 300]),
-    pipeline: stream.pick([1, 4, 16]),
+    pipeline: narrow ? 1 : stream.pick([1, 4, 16]),
   };
 }
 

@@ -45,7 +45,8 @@ export function readStretch(state: StateView, request: StretchRequest): Stretch 
   let revisions = 0;
   let current = 0;
   let full = false;
-  let next = state.revision + 1;
+  // A watcher may wait for a revision that this member has not reached.
+  let next = Math.max(first, state.revision + 1);
   state.changesBetween(ETCD, first, state.revision, (reference) => {
     if (full && reference.revision !== current) {
       next = reference.revision;

@@ -1,4 +1,5 @@
 import type { World } from '../world.ts';
+import { EtcdWatches } from './etcd-watches.ts';
 import { Expiries } from './expiries.ts';
 import { Guards } from './guards.ts';
 import type { History } from './history.ts';
@@ -17,6 +18,7 @@ export class Promises {
   readonly sessions: Sessions;
   readonly guards: Guards;
   readonly views: TreeViews;
+  readonly etcdWatches: EtcdWatches;
 
   constructor(world: World, history: History) {
     this.registers = new Registers(history);
@@ -26,6 +28,7 @@ export class Promises {
     this.guards = new Guards(world, history);
     this.sessions = new Sessions(world, history);
     this.views = new TreeViews(world, history, this.registers);
+    this.etcdWatches = new EtcdWatches(world, history, this.registers);
   }
 
   counts(): [name: string, count: number][] {
@@ -34,6 +37,7 @@ export class Promises {
       ['reads through doors', this.realTime.reads],
       ['messages heard', this.messages.received],
       ['guarded writes applied', this.guards.writes],
+      ['etcd events', this.etcdWatches.told],
       ['zookeeper events', this.views.events],
       ['leases and sessions ended', this.sessions.ends],
     ];

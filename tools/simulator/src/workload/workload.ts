@@ -7,6 +7,9 @@ import { type Client, type ClientContext, WaitTable } from './client.ts';
 import { DeposedReads } from './deposed-reads.ts';
 import { type DoorClient, type DoorContext, Doorways } from './door-client.ts';
 import { EtcdClient } from './etcd-client.ts';
+import { EtcdDataClient } from './etcd-data-client.ts';
+import { EtcdLockClient } from './etcd-lock-client.ts';
+import { EtcdWatcher } from './etcd-watcher.ts';
 import { RedisClient } from './redis-client.ts';
 import { RedisDataClient } from './redis-door-client.ts';
 import { RedisLockClient } from './redis-lock-client.ts';
@@ -82,6 +85,9 @@ export class Workload {
       clients.push(new RedisLockClient(context(`lock${i}`)));
       clients.push(new ZooKeeperTreeClient(context(`tree${i}`)));
       clients.push(new ZooKeeperLockClient(context(`recipe${i}`)));
+      clients.push(new EtcdDataClient(context(`kv${i}`)));
+      clients.push(new EtcdLockClient(context(`mutex${i}`)));
+      clients.push(new EtcdWatcher(context(`watcher${i}`)));
       clients.push(new RedisSubscriber(context(`ear${i}`), world.seed % 2 === 0));
     }
     return clients;

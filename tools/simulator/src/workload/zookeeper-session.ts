@@ -1,6 +1,7 @@
 import { ErrorCode, OpCode, Xid } from '@lockstep/adapter-zookeeper';
 import { LeaseKind } from '@lockstep/model';
 import { CLOCK_RATE_MAX, CLOCK_RATE_MIN } from '../clock.ts';
+import type { MemberDoors } from '../doors/member-doors.ts';
 import type { Invocation, Witness } from '../invariants/real-time.ts';
 import { TreeView, type WatchKind } from '../invariants/tree-views.ts';
 import { DoorClient, type DoorContext } from './door-client.ts';
@@ -35,7 +36,7 @@ export abstract class ZooKeeperSession extends DoorClient {
   #unknown: UnknownWrite[] = [];
   #sessions = 0;
   #pinging = false;
-  #released = false;
+  #doors: MemberDoors | undefined;
   /** When the last ping that was answered was sent. */
   #heardUs = 0;
   /** While set the client stands still: it neither pings nor looks. */
@@ -61,10 +62,6 @@ export abstract class ZooKeeperSession extends DoorClient {
 
   override settled(): void {
     if (this.connection?.isOpen === true) this.session?.view.settled();
-  }
-
-  override release(): void {
-    this.#released = true;
   }
 
   #connect(): void {
@@ -101,6 +98,7 @@ export abstract class ZooKeeperSession extends DoorClient {
       wrong: (what) => world.fail('SessionOrder', `${name} ${what}`),
     });
     this.connection = connection;
+    this.#doors = doors;
   }
 
   #attached(given: Credentials, sentUs: number): TreeView {
@@ -163,8 +161,8 @@ export abstract class ZooKeeperSession extends DoorClient {
   /** Every third of the timeout by the client's clock, as long as there is a session. */
   #ping(): void {
     const { session, connection } = this;
-    this.#pinging = session !== undefined && !this.#released;
-    if (session === undefined || this.#released) return;
+    this.#pinging = session !== undefined && !this.stopped;
+    if (session === undefined || this.stopped) return;
     const { world } = this.context;
     const delayMs = session.timeoutMs / 3 / this.#clockRate;
     const untilUs = Math.max(world.nowUs + delayMs * 1000, this.pausedUntilUs);
@@ -191,9 +189,11 @@ export abstract class ZooKeeperSession extends DoorClient {
    */
   #promised(id: bigint, timeoutMs: number, sentUs: number): void {
     const { world, oracle } = this.context;
-    const silentMs = (world.nowUs - this.#heardUs) / 1000;
+    const since = this.#heardUs;
     this.#heardUs = sentUs;
-    if (silentMs > timeoutMs / 2) return;
+    if (world.nowUs - since > timeoutMs * 500) return;
+    // A machine that slept with its clock does not know how old what it knows is.
+    if ((this.#doors?.node.clock.awakeSinceUs ?? 0) > since) return;
     const leastMs = timeoutMs - ((timeoutMs * 2) / 3) * (CLOCK_RATE_MAX / CLOCK_RATE_MIN);
     const certainMs = Math.max(0, leastMs - 200);
     oracle.tokens.renewed(LeaseKind.ZooKeeper, id, certainMs, sentUs);
