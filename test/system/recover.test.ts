@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster, MAIN, Member } from '../support/cluster.ts';
@@ -42,6 +42,14 @@ describe('a majority is lost for ever', () => {
       timeout: 60_000,
     });
   const identity = (): string => readFileSync(join(directory, 'identity.json'), 'utf8');
+  /** What docs/recovery.md says undoes a recovery. */
+  const restore = (before: string): void => {
+    const { cluster: former } = JSON.parse(before.split('\n')[0] ?? '') as { cluster: string };
+    copyFileSync(
+      join(directory, `identity.json.before-${former}`),
+      join(directory, 'identity.json'),
+    );
+  };
   /** As a supervisor would start it after the flags that formed the old cluster were taken out. */
   const startRecovered = async (): Promise<Member> => {
     const { name, ports, args } = survivor;
@@ -65,6 +73,26 @@ describe('a majority is lost for ever', () => {
     expect(status).toBe(1);
     expect(identity()).toBe(before);
   });
+
+  it('killed at any moment has changed the directory as a whole or not at all', async () => {
+    const before = identity();
+    for (let ms = 400; ms < 2000 && identity() === before; ms += 400) {
+      const killed = spawn(process.execPath, [MAIN, 'recover', '--data-dir', directory, '--yes'], {
+        stdio: 'ignore',
+      });
+      const gone = new Promise((resolve) => killed.once('exit', resolve));
+      setTimeout(() => killed.kill('SIGKILL'), ms);
+      await gone;
+      if (identity() !== before) continue;
+      // Still the member that it was: its own log and image are untouched.
+      const { stdout } = recover();
+      expect(stdout).toContain('nothing was changed');
+    }
+    const now = JSON.parse(identity().split('\n')[0] ?? '') as { cluster: string; log?: string };
+    expect(identity() === before || now.log === `wal-${now.cluster}`).toBe(true);
+    if (identity() !== before) restore(before);
+    expect(identity()).toBe(before);
+  }, 60_000);
 
   it('makes the survivor a cluster of one with everything it had, revisions far ahead', async () => {
     const before = identity();

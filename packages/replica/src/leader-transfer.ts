@@ -69,19 +69,20 @@ export class LeaderTransfers {
     done: () => void,
   ): void {
     const [target, ...others] = successors;
-    if (target === undefined || this.#raft.role !== 'leader') {
+    if (target === undefined) {
       done();
       return;
     }
+    // No leader any more, but none known either: the election under way may need this one's vote.
     this.#waiting.push({
       target: ANYBODY_ELSE,
       deadlineMs: nowMs() + attemptMs,
       done: (error) => {
-        if (error === undefined) done();
+        if (error === undefined || error.code === 'STOPPING') done();
         else this.#attempt(others, attemptMs, nowMs, done);
       },
     });
-    this.#raft.transferLeader(target);
+    if (this.#raft.role === 'leader') this.#raft.transferLeader(target);
   }
 
   /**

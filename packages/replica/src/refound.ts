@@ -107,7 +107,7 @@ class Refounding {
     const writer = new ImageWriter(store, {
       clock,
       ...{ flushMs: 100, flushBytes: 4 * PAGE_BYTES },
-      ...{ syncMs: 60_000, syncBytes: 64 * PAGE_BYTES },
+      ...{ syncMs: 0, syncBytes: 0 },
       written: () => {},
       failed: (error) => {
         broken = error;
@@ -142,7 +142,8 @@ class Refounding {
         snapshot.next(PAGE_BYTES, done),
       );
       if (records.length === 0) break;
-      await settled((done) => store.write([...records], false, done));
+      // Synced each: a sync covers what was written since the store last changed its own log.
+      await settled((done) => store.write([...records], true, done));
     }
     snapshot.close();
     await settled((done) => former.close(done));

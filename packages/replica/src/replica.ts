@@ -80,9 +80,6 @@ export function openReplica(
   });
 }
 
-/** A leader that stops gives each other voter so long at most to take over. */
-const HAND_OVER_MS = 300;
-
 class Member implements MemberReplica {
   readonly member: MemberId;
   readonly #loop: Loop;
@@ -208,8 +205,8 @@ class Member implements MemberReplica {
       done();
       return;
     }
-    const attemptMs = Math.min(HAND_OVER_MS, 3 * loop.settings.heartbeatMs);
-    loop.transfers.leave(attemptMs, () => loop.nowMs, done);
+    // To ask the next voter costs more than to wait for one whose disk is slow.
+    loop.transfers.leave(loop.settings.electionMs / 2, () => loop.nowMs, done);
     loop.wake();
   }
 
