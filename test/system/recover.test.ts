@@ -50,7 +50,7 @@ describe('a majority is lost for ever', () => {
       join(directory, 'identity.json'),
     );
   };
-  /** As a supervisor would start it after the flags that formed the old cluster were taken out. */
+  /** As a supervisor starts it once the flags that formed the old cluster are taken out. */
   const startRecovered = async (): Promise<Member> => {
     const { name, ports, args } = survivor;
     const at = args.indexOf('--initial-cluster');
@@ -142,10 +142,16 @@ describe('a majority is lost for ever', () => {
     await again.stop('SIGTERM');
   }, 90_000);
 
-  it('refuses the flags of the former cluster, by name', async () => {
+  it('ignores the flags of the former cluster, and says so', async () => {
     survivor.start();
-    await until(() => !survivor.running, 10_000);
-    expect(survivor.output).toContain('this directory was recovered into a cluster of its own');
+    await until(
+      () => survivor.healthy(),
+      20_000,
+      () => survivor.output,
+    );
+    expect(survivor.output).toContain('this member was recovered into a cluster of its own');
+    expect((await survivor.status())?.members.length).toBe(1);
+    await survivor.stop('SIGTERM');
   });
 
   it('can be recovered once more, and is refused while it runs', async () => {

@@ -130,7 +130,7 @@ async function openOrCreate(
 function knownFormation(path: string, identity: DataIdentity, settings: Settings): Formation {
   const { name, member, cluster, formation } = identity;
   const own = `member ${member} (${name}) of cluster ${cluster}`;
-  // Flags of a member that joined do not say how the cluster was formed.
+  // Flags of a member that joined, or was recovered, do not say how the cluster was formed.
   const joins = settings['initial-cluster-state'] === 'existing' || formation?.ids !== undefined;
   if (formation !== undefined && (joins || settings['initial-cluster'] === '')) {
     const { members, token, ids } = formation;
@@ -140,11 +140,6 @@ function knownFormation(path: string, identity: DataIdentity, settings: Settings
       if (self !== undefined) return { ...known, self };
     }
     throw new LockstepError('DATA_DIRECTORY_MISMATCH', path, own, `a member '${settings.name}'`);
-  }
-  if (identity.log !== undefined) {
-    const what = 'this directory was recovered into a cluster of its own: leave the flag out';
-    const given = `'${settings['initial-cluster']}'`;
-    throw new LockstepError('INVALID_OPTION', '--initial-cluster', given, what);
   }
   const expected = formationOf(settings);
   const [id, expectedCluster] = [expected.self.id, hex64(expected.clusterId)];

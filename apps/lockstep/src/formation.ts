@@ -109,9 +109,13 @@ export function overruledFlags(
     const flag = settings['advertise-peer'] === '' ? '--listen-peer' : '--advertise-peer';
     lines.push(`${flag} is ${given}, but the cluster knows this member at ${known}`);
   }
-  // One that joined took its cluster's, and a recovered cluster made its own, which nobody says.
-  const isSaid = ids === undefined && !token.startsWith(RECOVERED_TOKEN);
-  if (isSaid && settings['initial-cluster-token'] !== token) {
+  // One that joined took its cluster's token, and a recovered cluster made its own.
+  if (token.startsWith(RECOVERED_TOKEN)) {
+    const ignored = '--initial-cluster is of the former one and is ignored';
+    if (settings['initial-cluster'] !== '') {
+      lines.push(`this member was recovered into a cluster of its own: ${ignored}`);
+    }
+  } else if (ids === undefined && settings['initial-cluster-token'] !== token) {
     lines.push(`--initial-cluster-token is not that of the data directory, '${token}'`);
   }
   return lines;

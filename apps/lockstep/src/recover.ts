@@ -166,8 +166,8 @@ function conclusion(
     `  its log was applied up to entry ${made.lastIndex}, into ${image}`,
     `  revision ${made.revisionBefore} goes on at ${made.revision}`,
     `  no longer members: ${gone.join(', ') || 'none'}`,
-    'Start it with `lockstep serve` without --initial-cluster and --initial-cluster-token, then add',
-    'members with empty directories (`lockstep member add`). Never start the former ones again.',
+    'Start it with `lockstep serve`; --initial-cluster counts no more. Then add members with empty',
+    'directories (`lockstep member add`). Never start the former ones again.',
   ].join('\n');
 }
 

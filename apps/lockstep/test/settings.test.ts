@@ -41,7 +41,7 @@ describe('settings', () => {
     ],
     [
       { 'initial-cluster-state': 'newish' },
-      "--initial-cluster-state: 'newish' is not accepted; accepts new",
+      "--initial-cluster-state: 'newish' is not accepted; accepts new or existing",
     ],
     [
       { 'initial-cluster': 'n1=127.0.0.1:1,n1=127.0.0.1:2' },

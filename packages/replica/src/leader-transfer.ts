@@ -59,7 +59,10 @@ export class LeaderTransfers {
    * somebody else leads. Done in any case: whether or not somebody could, it will stop.
    */
   leave(attemptMs: number, nowMs: () => number, done: () => void): void {
-    this.#attempt(this.#successors(), attemptMs, nowMs, done);
+    const successors = this.#successors();
+    // Who is silent gets a chance only when nobody else has one: waiting holds up all clients.
+    const prompt = successors.filter(this.#isPrompt);
+    this.#attempt(prompt.length > 0 ? prompt : successors.slice(0, 1), attemptMs, nowMs, done);
   }
 
   #attempt(
