@@ -55,13 +55,15 @@ class Shrinker {
   #lessTime(): void {
     const { violation, settings, faults } = this.#best;
     const endMs = Math.ceil((violation?.atUs ?? 0) / 1000) + 1;
-    let high = Math.min(settings.faultsMs, endMs);
-    let low = 0;
+    const fails = (faultsMs: number): boolean => {
+      const kept = faults.filter(({ atMs }) => atMs < faultsMs);
+      return this.#stillFails({ ...settings, faultsMs }, kept, () => `${faultsMs} ms of faults`);
+    };
+    let [low, high] = [0, settings.faultsMs];
+    if (endMs < high && fails(endMs)) high = endMs;
     while (high - low > 100) {
       const middle = Math.floor((low + high) / 2);
-      const kept = faults.filter(({ atMs }) => atMs < middle);
-      const shorter = { ...settings, faultsMs: middle };
-      if (this.#stillFails(shorter, kept, () => `${middle} ms of faults`)) high = middle;
+      if (fails(middle)) high = middle;
       else low = middle;
     }
   }
