@@ -91,10 +91,11 @@ export class IncarnationKeeper {
       loop.fatal(new Error(`incarnation cannot be written: ${error.message}`));
       return;
     }
-    this.#renewing = false;
+    // Doors that are told may ask again at once: the hello must have the first number.
     loop.forwarder.restart(next);
-    loop.renewals.abandon('NOT_READY', next);
     this.hello();
+    this.#renewing = false;
+    loop.renewals.abandon('NOT_READY', next);
     loop.subscribers.changed();
   }
 }
