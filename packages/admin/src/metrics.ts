@@ -36,6 +36,16 @@ export class Metrics {
     );
     this.#gauge('lockstep_log_bytes', 'bytes of log on disk', () => replica.status().logBytes);
     this.#gauge(
+      'lockstep_scrub_bytes',
+      'bytes of log and image read again and verified since the start',
+      () => replica.status().scrub?.bytes ?? 0,
+    );
+    this.#gauge(
+      'lockstep_scrub_damages',
+      'damages found by reading log and image again since the start',
+      () => replica.status().scrub?.damages ?? 0,
+    );
+    this.#gauge(
       'lockstep_pending_commands',
       'commands waiting for the log',
       () => replica.status().pendingCommands,

@@ -120,6 +120,8 @@ export interface ReplicaStatus {
   readonly pendingCommands: number;
   /** Healthy unless it says why not (`damaged log`, `out of space` …). */
   readonly health: 'ok' | string;
+  /** Rounds over log and image, bytes verified, damages found, in this life. */
+  readonly scrub?: { readonly rounds: number; readonly bytes: number; readonly damages: number };
   /** Who votes and who learns, as applied here. */
   readonly configuration: Configuration;
   readonly peers: readonly {

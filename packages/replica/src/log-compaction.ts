@@ -13,6 +13,8 @@ export class LogCompaction {
   readonly #log: LogStore;
   readonly #raft: Raft;
   readonly #settings: Settings;
+  #durable: ImagePosition | undefined;
+  #damagedTo: Index = 0;
   /** Configurations by the index from which they are in force, oldest first. */
   #configurations: { readonly from: Index; readonly configuration: Configuration }[];
 
@@ -30,7 +32,14 @@ export class LogCompaction {
 
   /** The state of a snapshot is in force. */
   restart(start: ImagePosition): void {
+    this.#durable = undefined;
     this.#configurations = [{ from: start.index, configuration: start.configuration }];
+  }
+
+  /** The log is damaged up to `index`: that part goes as soon as the image holds its effect. */
+  giveUp(index: Index, keepFrom: Index): void {
+    this.#damagedTo = Math.max(this.#damagedTo, index);
+    if (this.#durable !== undefined) this.advance(this.#durable, keepFrom);
   }
 
   /** The image is durable up to `position`; `keepFrom`: first entry that a snapshot needs. */
@@ -38,11 +47,19 @@ export class LogCompaction {
     const { logBytesMax, logEntriesMax, logEntriesTrailing } = this.#settings;
     const log = this.#log;
     const count = log.lastIndex() - log.firstIndex() + 1;
+    this.#durable = position;
+    if (this.#damagedTo >= log.firstIndex()) {
+      this.#compact(Math.min(this.#damagedTo, position.index, keepFrom - 1));
+    }
     if (log.sizeBytes <= logBytesMax && count <= logEntriesMax) return;
     // Entries of unusual size: the tail counts in bytes as well.
     const bytesTrailing = Math.floor((count * logBytesMax) / (2 * Math.max(1, log.sizeBytes)));
     const trailing = Math.min(logEntriesTrailing, bytesTrailing);
-    const upTo = Math.min(position.index, log.lastIndex() - trailing, keepFrom - 1);
+    this.#compact(Math.min(position.index, log.lastIndex() - trailing, keepFrom - 1));
+  }
+
+  #compact(upTo: Index): void {
+    const log = this.#log;
     if (upTo < log.firstIndex()) return;
     const term = log.term(upTo);
     if (term === undefined) return;

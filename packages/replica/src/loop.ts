@@ -31,6 +31,7 @@ import { raftConfigOf } from './raft-config.ts';
 import { Reader } from './reader.ts';
 import type { Recovered, Trust } from './recovery.ts';
 import { Renewals } from './renewals.ts';
+import { Scrubber } from './scrubber.ts';
 import type { SnapshotTransfer } from './snapshot-transfer.ts';
 import { StallMeter } from './stall-meter.ts';
 import { Subscribers } from './subscribers.ts';
@@ -72,6 +73,7 @@ export class Loop implements NetworkHandler {
   imageLost: boolean;
   readonly trust: Trust;
   readonly repair: LogRepair;
+  readonly scrubber: Scrubber;
 
   readonly #proposer: Proposer;
   readonly #input: PeerInput;
@@ -135,6 +137,7 @@ export class Loop implements NetworkHandler {
       applied: (index) => this.#hashChecks.applied(index),
     });
     this.repair = new LogRepair(this, recovered);
+    this.scrubber = new Scrubber(this);
     this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
     this.#input = new PeerInput({
       raft: this.raft,
@@ -206,6 +209,7 @@ export class Loop implements NetworkHandler {
     this.#gatherer.stop();
     this.writer.close();
     this.snapshots?.close();
+    this.scrubber.close();
   }
 
   /** Everybody who waits here is told that nothing more comes. */
@@ -343,6 +347,7 @@ export class Loop implements NetworkHandler {
     this.renewals.tick(nowMs, settings.electionMs);
     this.reader.tick(nowMs);
     this.snapshots?.tick(nowMs);
+    this.scrubber.tick(nowMs);
     this.membership.follow(nowMs);
     const check = this.#hashChecks.tick();
     if (check !== undefined) this.#proposer.takeOwn(check);

@@ -86,6 +86,10 @@ export interface Tuning {
   readonly renewalIntervalMs: number;
   /** Commands of this member handed to the leader and not applied. */
   readonly forwardBytesMax: number;
+  /** Log and image are read again and verified at this rate; 0: they are not. */
+  readonly scrubBytesPerSecond: number;
+  /** Rounds of that begin no sooner than so long after each other. */
+  readonly scrubIntervalMs: number;
   /** State hashes are compared at the multiples of this index. */
   readonly hashCheckEntries: number;
   /** One append request carries at least one entry, then up to both. */
@@ -114,6 +118,8 @@ export const DEFAULT_TUNING: Tuning = {
   snapshotChunksInFlight: 4,
   renewalIntervalMs: 50,
   forwardBytesMax: 16 * 1024 * 1024,
+  scrubBytesPerSecond: 2 * 1024 * 1024,
+  scrubIntervalMs: 10 * 60 * 1000,
   hashCheckEntries: 10_000,
   appendBytesMax: 1 * MIB,
   appendEntriesMax: 1024,

@@ -59,6 +59,7 @@ export function openReplica(
       loop?.wake();
     },
     space: (outOfSpace) => loop?.space(outOfSpace),
+    damaged: (damage) => loop?.scrubber.logDamaged(damage),
     imageWritten(durable) {
       if (loop === undefined) return;
       if (durable !== undefined) {

@@ -23,6 +23,7 @@ export function statusOf(loop: Loop): ReplicaStatus {
     imageBytes: machine.liveBytes,
     pendingCommands: forwarder.pending.count,
     health: healthOf(loop),
+    scrub: loop.scrubber.status,
     configuration: raft.configuration,
     peers: others.map((id) => ({
       id,
@@ -40,6 +41,7 @@ function healthOf(loop: Loop): string {
   if (loop.repair.pending) return `log is being repaired: ${loop.repair.missing}`;
   if (!trust.mayVote) return 'damaged log';
   if (imageLost) return 'image is being replaced';
+  if (loop.scrubber.imageDamage !== '') return `damaged image: ${loop.scrubber.imageDamage}`;
   if (trust.outOfSpace) return 'out of space';
   return 'ok';
 }

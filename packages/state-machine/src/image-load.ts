@@ -21,6 +21,20 @@ import { decodeMember } from './system/member-table.ts';
 import { decodeOption } from './system/option-table.ts';
 import { decodeRemoved } from './system/removed-table.ts';
 
+/** Verifies the check of a row, whatever it holds. */
+export function checkRow(store: Store, keyBytes: Uint8Array, value: Uint8Array): void {
+  const text = toByteString(keyBytes);
+  invariant(text.length >= 2, () => `image key of ${text.length} bytes`);
+  const table = text.charCodeAt(0) * 256 + text.charCodeAt(1);
+  const space = store.tableById(table);
+  const key =
+    space?.history === undefined
+      ? // Behind the number of the generation.
+        text.slice(space === undefined ? 2 : 6)
+      : new BinaryReader(value, CHECK_BYTES).byteString();
+  store.image.open(table, key, value);
+}
+
 /**
  * Rebuilds a store from image rows in key order: meta and system tables come before keyspaces by
  * their numbers, so that a record finds its generation, lease and compaction progress known.

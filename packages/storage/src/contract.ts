@@ -64,6 +64,11 @@ export interface LogStore extends LogReader {
    * start report `damaged` goes with the next record.
    */
   repaired(): void;
+  /**
+   * Reads about `bytes` more of what is no longer written and verifies it; handlers hear of damage.
+   * One at a time. Done with how many were read, 0 at the end of a round.
+   */
+  scrub(bytes: number, done: (bytesRead: number) => void): void;
   /** Bytes of log on disk, for the compaction policy. */
   readonly sizeBytes: number;
   /** True while the spare segment cannot be made for lack of space (design §11). */
@@ -76,6 +81,11 @@ export interface LogStoreHandlers {
   failed(error: FileError): void;
   /** Entries asked for as `pending` are in memory now. */
   available(): void;
+  /**
+   * Scrubbing found damage in a part of the log that ends at entry `last`: it goes as soon as the
+   * log is compacted to there. A member that starts before would have to repair it.
+   */
+  damaged?(damage: { file: string; offset: number; reason: string; last: Index }): void;
   /** Lack of space for the spare segment began or ended. */
   space(outOfSpace: boolean): void;
 }

@@ -7,8 +7,8 @@ import type {
   Scheduler,
   Term,
 } from '@lockstep/model';
-import { BinaryWriter, invariant } from '@lockstep/model';
-import type { AppendTask, Configuration, Entry, HardState } from '@lockstep/raft';
+import { BinaryWriter, InvariantError, invariant } from '@lockstep/model';
+import type { AppendTask, Configuration, HardState } from '@lockstep/raft';
 import type { LogIdentity, LogStore, LogStoreHandlers, OpenLog } from './contract.ts';
 import { LEVEL_LOG_SEGMENT, type LevelChunk, recoverLevelLog } from './level-log-recovery.ts';
 import { mergeTasks } from './log-change.ts';
@@ -16,6 +16,7 @@ import { AppendQueue, needsSync, type WaitingTask } from './wal/append-queue.ts'
 import type { LogView } from './wal/log-view.ts';
 import { type LogRecord, RecordEncoder } from './wal/record-format.ts';
 import { type Damage, encodeHeader } from './wal/segment-header.ts';
+import { ViewedLog } from './wal/viewed-log.ts';
 
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -72,12 +73,11 @@ interface LevelLogStart {
   readonly crc: number;
 }
 
-class LevelLog implements LogStore {
+class LevelLog extends ViewedLog implements LogStore {
   readonly #store: ImageStore;
   readonly #scheduler: Scheduler;
   readonly #identity: LogIdentity;
   readonly #handlers: LogStoreHandlers;
-  readonly #view: LogView;
   readonly #queue = new AppendQueue();
   readonly #encoder = new RecordEncoder();
   /** Chunks with live entries, oldest first. */
@@ -90,8 +90,6 @@ class LevelLog implements LogStore {
   #isRepaired = false;
   #isBusy = false;
   #heldHardState: HardState | undefined;
-  #applied: Index;
-  #configuration: Configuration;
   #latched: FileError | undefined;
   #closing: Done | undefined;
   #isClosed = false;
@@ -103,19 +101,17 @@ class LevelLog implements LogStore {
     handlers: LogStoreHandlers,
     start: LevelLogStart,
   ) {
+    super(start.view);
     this.#store = store;
     this.#scheduler = scheduler;
     this.#identity = identity;
     this.#handlers = handlers;
-    this.#view = start.view;
     this.#chunks = [...start.chunks];
     this.#deadKeys = start.deadKeys;
     this.#needsCheckpoint = start.isTruncated || start.nextSequence === 1;
     this.#nextSequence = start.nextSequence;
     this.#crc = start.crc;
     this.#damage = start.damage;
-    this.#applied = start.view.base.index;
-    this.#configuration = start.view.base.configuration;
   }
 
   append(task: AppendTask, done: (sequence: number) => void): void {
@@ -125,11 +121,11 @@ class LevelLog implements LogStore {
   }
 
   compact(index: Index, term: Term, configuration: Configuration): void {
-    if (index <= this.#view.base.index) return;
-    const { lastIndex } = this.#view;
+    if (index <= this.view.base.index) return;
+    const { lastIndex } = this.view;
     invariant(index <= lastIndex, `compact to ${index} beyond the durable end ${lastIndex}`);
-    invariant(this.#view.term(index) === term, `compact to ${index}: its term is not ${term}`);
-    this.#view.compact({ index, term, configuration });
+    invariant(this.view.term(index) === term, `compact to ${index}: its term is not ${term}`);
+    this.view.compact({ index, term, configuration });
     this.#needsCheckpoint = true;
     this.#pump();
   }
@@ -193,7 +189,7 @@ class LevelLog implements LogStore {
   /** The state before the oldest chunk that is kept; older chunks go in the same batch. */
   #checkpoint(): ImageChange[] {
     this.#needsCheckpoint = false;
-    const { base, hardState } = this.#view;
+    const { base, hardState } = this.view;
     const live = this.#chunks.findIndex(({ last }) => last > base.index);
     const kept = live < 0 ? [] : this.#chunks.slice(live);
     const dead = this.#chunks.slice(0, this.#chunks.length - kept.length);
@@ -224,7 +220,7 @@ class LevelLog implements LogStore {
       this.#needsCheckpoint = true;
     }
     this.#chunks.push(chunk);
-    this.#view.apply(record, { segment: 0, offset: 0, length: 0, previousCrc: 0 });
+    this.view.apply(record, { segment: 0, offset: 0, length: 0, previousCrc: 0 });
     this.#isBusy = false;
     this.#pump();
     this.#acknowledge(group);
@@ -243,35 +239,14 @@ class LevelLog implements LogStore {
     this.#settle();
   }
 
-  initialState(): { hardState: HardState; configuration: Configuration; applied: Index } {
-    const { hardState } = this.#view;
-    return { hardState, configuration: this.#configuration, applied: this.#applied };
+  /** The cache holds the whole log. */
+  protected stored(lo: Index): never {
+    throw new InvariantError(`entry ${lo} is not in memory`);
   }
 
-  setApplied(index: Index, configuration: Configuration): void {
-    this.#applied = index;
-    this.#configuration = configuration;
-  }
-
-  firstIndex(): Index {
-    return this.#view.firstIndex;
-  }
-
-  lastIndex(): Index {
-    return this.#view.lastIndex;
-  }
-
-  term(index: Index): Term | undefined {
-    return this.#view.term(index);
-  }
-
-  entries(lo: Index, hi: Index, bytesMax: number): readonly Entry[] | 'compacted' | 'pending' {
-    const { firstIndex, lastIndex, cache } = this.#view;
-    if (lo < firstIndex) return 'compacted';
-    invariant(lo < hi && hi <= lastIndex + 1, `entries ${lo} to ${hi} of a log to ${lastIndex}`);
-    const page = cache.page(lo, hi, bytesMax);
-    invariant(page !== undefined, `entry ${lo} is not in memory`);
-    return page;
+  /** There are no files of its own to read again. */
+  scrub(_bytes: number, done: (bytesRead: number) => void): void {
+    done(0);
   }
 
   get sizeBytes(): number {

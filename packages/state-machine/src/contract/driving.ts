@@ -101,6 +101,9 @@ export interface StateMachine extends StateView {
   load(key: Uint8Array, value: Uint8Array): void;
   /** Throws InvariantError with both hashes when the image does not match its hash. */
   loaded(): void;
+  /** Verifies the check of an image row without taking it in. Throws InvariantError, or
+   * BinaryFormatError, when the row is damaged. */
+  checkRow(key: Uint8Array, value: Uint8Array): void;
   /** Image key and value decoder of a history version, for the replica's reader. */
   historyKey(reference: HistoryReference): ByteString;
   decodeHistory(reference: HistoryReference, value: Uint8Array): LiveRecord;

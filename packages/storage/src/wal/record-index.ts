@@ -19,6 +19,16 @@ export class RecordIndex {
     return this.#locations[this.#head]?.segment;
   }
 
+  /** Last index in a segment or below it; 0 when none is. */
+  lastUpTo(segment: number): Index {
+    let last = 0;
+    for (let at = this.#head; at < this.#locations.length; at++) {
+      if (this.#locations[at]!.segment > segment) break;
+      last = this.#locations[at]!.last;
+    }
+    return last;
+  }
+
   /** Adds a record that begins right behind the last one. */
   push(location: RecordLocation): void {
     this.#locations.push(location);

@@ -12,8 +12,10 @@ import { recordBytesMax } from './record-format.ts';
 import type { SegmentFiles } from './segment-files.ts';
 import type { ChainEnd, Damage } from './segment-header.ts';
 import { HEADER_BYTES, segmentName } from './segment-header.ts';
+import { SegmentScrubber } from './segment-scrubber.ts';
 import { type SegmentWriter, segmentBytesFor } from './segment-writer.ts';
 import { SpareSegment } from './spare-segment.ts';
+import { ViewedLog } from './viewed-log.ts';
 
 export interface WalSettings {
   readonly scheduler: Scheduler;
@@ -42,15 +44,15 @@ export interface WalStart {
 }
 
 /** The write-ahead log at run time. See README for the files, `recovery.ts` for the way back. */
-export class Wal implements LogStore {
+export class Wal extends ViewedLog implements LogStore {
   readonly #settings: WalSettings;
   readonly #handlers: LogStoreHandlers;
   readonly #identity: LogIdentity;
   readonly #files: SegmentFiles;
-  readonly #view: LogView;
   readonly #writer: SegmentWriter;
   readonly #spare: SpareSegment;
   readonly #old: OldEntries;
+  readonly #scrubber: SegmentScrubber;
   readonly #openAnchor: WalStart['openAnchor'];
   /** Live segments, oldest first, with the offset behind their last record. */
   readonly #segments: { segment: number; endOffset: number }[];
@@ -64,21 +66,20 @@ export class Wal implements LogStore {
   #isBusy = false;
   #isRemoving = false;
   #isSpareDue = false;
+  #isScrubbing = false;
   #heldHardState: HardState | undefined;
   #baseToWrite: LogBase | undefined;
   #durableBase: LogBase;
-  #applied: Index;
-  #configuration: Configuration;
   #latched: FileError | undefined;
   #closing: Done | undefined;
   #finished = false;
 
   constructor(settings: WalSettings, handlers: LogStoreHandlers, start: WalStart) {
+    super(start.view);
     this.#settings = settings;
     this.#handlers = handlers;
     this.#identity = start.identity;
     this.#files = start.files;
-    this.#view = start.view;
     this.#writer = start.writer;
     this.#nextSequence = start.nextSequence;
     this.#segments = start.segments.map((segment) => ({ ...segment }));
@@ -86,8 +87,6 @@ export class Wal implements LogStore {
     this.#restartBehind = start.restartBehind;
     this.#openAnchor = start.openAnchor;
     this.#durableBase = start.view.base;
-    this.#applied = start.view.base.index;
-    this.#configuration = start.view.base.configuration;
     const failed = (error: FileError): void => this.#fail(error);
     this.#spare = new SpareSegment(start.files, {
       firstBytes: 4 * settings.firstSegmentBytes,
@@ -104,6 +103,14 @@ export class Wal implements LogStore {
       if (this.#latched === undefined && this.#closing === undefined) handlers.available();
       this.#settle();
     };
+    this.#scrubber = new SegmentScrubber({
+      files: start.files,
+      sealed: () => this.#segments.filter(({ segment }) => segment < this.#writer.end.segment),
+      damaged: ({ segment, ...damage }) => {
+        const last = this.view.records.lastUpTo(segment);
+        if (this.#closing === undefined) handlers.damaged?.({ ...damage, last });
+      },
+    });
     this.#old = new OldEntries(fileSystem, directory, start.view, available, failed);
   }
 
@@ -136,12 +143,12 @@ export class Wal implements LogStore {
   }
 
   compact(index: Index, term: Term, configuration: Configuration): void {
-    if (index <= this.#view.base.index) return;
-    const { lastIndex } = this.#view;
+    if (index <= this.view.base.index) return;
+    const { lastIndex } = this.view;
     invariant(index <= lastIndex, `compact to ${index} beyond the durable end ${lastIndex}`);
-    invariant(this.#view.term(index) === term, `compact to ${index}: its term is not ${term}`);
+    invariant(this.view.term(index) === term, `compact to ${index}: its term is not ${term}`);
     this.#baseToWrite = { index, term, configuration };
-    this.#view.compact(this.#baseToWrite);
+    this.view.compact(this.#baseToWrite);
     this.#pump();
   }
 
@@ -179,7 +186,7 @@ export class Wal implements LogStore {
       sequence: this.#nextSequence,
       syncedSequence: this.#nextSequence - 1,
       // In every record: whatever is lost before it, this much is known of votes given.
-      hardState: change.hardState ?? this.#heldHardState ?? this.#view.hardState,
+      hardState: change.hardState ?? this.#heldHardState ?? this.view.hardState,
       snapshot: change.snapshot,
       base,
       isRepaired: this.#isRepaired,
@@ -229,8 +236,8 @@ export class Wal implements LogStore {
         sizeBytes: spare.sizeBytes,
         previous,
         firstSequence: this.#nextSequence,
-        firstIndexExpected: this.#view.lastIndex + 1,
-        hardState: this.#view.hardState,
+        firstIndexExpected: this.view.lastIndex + 1,
+        hardState: this.view.hardState,
         base: this.#durableBase,
         damage: this.#damage,
       };
@@ -259,10 +266,10 @@ export class Wal implements LogStore {
     this.#nextSequence = record.sequence + 1;
     this.#segments.at(-1)!.endOffset = place.offset + place.length;
     const change: LogChange = record;
-    this.#view.apply(change, place);
+    this.view.apply(change, place);
     if (record.base !== undefined) this.#durableBase = record.base;
     if (record.snapshot !== undefined) {
-      this.#durableBase = this.#view.base;
+      this.#durableBase = this.view.base;
       // A compaction asked for while this record was written is behind the snapshot.
       this.#baseToWrite = undefined;
     }
@@ -289,16 +296,16 @@ export class Wal implements LogStore {
     if (this.#anchor === undefined || this.#anchor.isWriting) return;
     this.#anchoredMs = now;
     const { segment } = this.#writer.end;
-    const { lastIndex, lastTerm } = this.#view;
+    const { lastIndex, lastTerm } = this.view;
     this.#anchor.write({ segment, sequence, lastIndex, lastTerm });
   }
 
   /** Deletes segments without live entries, once the record that makes them dead is durable. */
   #removeSegments(): void {
     // The view is compacted as soon as it is asked for, the record of it comes later.
-    if (this.#isRemoving || this.#durableBase.index !== this.#view.base.index) return;
+    if (this.#isRemoving || this.#durableBase.index !== this.view.base.index) return;
     const current = this.#writer.end.segment;
-    const keep = Math.min(this.#view.records.firstSegment ?? current, current);
+    const keep = Math.min(this.view.records.firstSegment ?? current, current);
     const dead = this.#segments.filter(({ segment }) => segment < keep);
     if (dead.length === 0) return;
     this.#isRemoving = true;
@@ -322,36 +329,20 @@ export class Wal implements LogStore {
 
   // ---- reading ------------------------------------------------------------------------------
 
-  initialState(): { hardState: HardState; configuration: Configuration; applied: Index } {
-    const { hardState } = this.#view;
-    return { hardState, configuration: this.#configuration, applied: this.#applied };
+  protected stored(lo: Index, hi: Index, bytesMax: number): readonly Entry[] | 'pending' {
+    return this.#old.page(lo, hi, bytesMax) ?? 'pending';
   }
 
-  setApplied(index: Index, configuration: Configuration): void {
-    this.#applied = index;
-    this.#configuration = configuration;
-  }
-
-  firstIndex(): Index {
-    return this.#view.firstIndex;
-  }
-
-  lastIndex(): Index {
-    return this.#view.lastIndex;
-  }
-
-  term(index: Index): Term | undefined {
-    return this.#view.term(index);
-  }
-
-  entries(lo: Index, hi: Index, bytesMax: number): readonly Entry[] | 'compacted' | 'pending' {
-    const { firstIndex, lastIndex, cache } = this.#view;
-    if (lo < firstIndex) return 'compacted';
-    invariant(
-      lo < hi && hi <= lastIndex + 1,
-      () => `entries ${lo} to ${hi} of a log from ${firstIndex} to ${lastIndex}`,
-    );
-    return cache.page(lo, hi, bytesMax) ?? this.#old.page(lo, hi, bytesMax) ?? 'pending';
+  scrub(bytes: number, done: (bytesRead: number) => void): void {
+    if (this.#latched !== undefined || this.#closing !== undefined) done(0);
+    else {
+      this.#isScrubbing = true;
+      this.#scrubber.step(bytes, (read) => {
+        this.#isScrubbing = false;
+        done(read);
+        this.#settle();
+      });
+    }
   }
 
   get sizeBytes(): number {
@@ -383,7 +374,8 @@ export class Wal implements LogStore {
       return;
     }
     const isIdle = !this.#isBusy && this.#queue.length === 0 && !this.#isRemoving;
-    if (!isIdle || this.#old.isReading || this.#heldHardState !== undefined) return;
+    if (!isIdle || this.#isScrubbing || this.#old.isReading || this.#heldHardState !== undefined)
+      return;
     this.#finished = true;
     this.#spare.close(() => {
       const closeWriter = (error: FileError | undefined): void => {
