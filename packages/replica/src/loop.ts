@@ -13,6 +13,7 @@ import { Applier } from './applier.ts';
 import { doorSinkOf } from './apply-sink.ts';
 import { ClusterClock } from './cluster-clock.ts';
 import { Contact } from './contact.ts';
+import { Fitness } from './fitness.ts';
 import { Forwarder } from './forwarder.ts';
 import { Gatherer } from './gatherer.ts';
 import { HashChecks } from './hash-checks.ts';
@@ -38,7 +39,6 @@ import { Subscribers } from './subscribers.ts';
 
 /** A follower whose leader's socket is gone waits 50–200 ms instead of its timeout (design §10). */
 const LEADER_LOST_MS = 200;
-const NO_SPACE = 'no space is left on its disk';
 
 /**
  * The one loop of a member (reference raft.md §7.4): inputs only enqueue and wake it; one turn
@@ -74,6 +74,7 @@ export class Loop implements NetworkHandler {
   readonly trust: Trust;
   readonly repair: LogRepair;
   readonly scrubber: Scrubber;
+  readonly fitness: Fitness;
 
   readonly #proposer: Proposer;
   readonly #input: PeerInput;
@@ -139,6 +140,7 @@ export class Loop implements NetworkHandler {
     this.repair = new LogRepair(this, recovered);
     this.scrubber = new Scrubber(this);
     this.#appender = new LogAppender(this.log, options.clock, () => this.wake());
+    this.fitness = new Fitness(this, this.#stalls, this.#appender);
     this.#input = new PeerInput({
       raft: this.raft,
       contact: this.contact,
@@ -220,14 +222,6 @@ export class Loop implements NetworkHandler {
     this.transfers.abandon();
   }
 
-  /** The log cannot grow: leadership moves, nothing more is acknowledged meanwhile (design §11). */
-  space(outOfSpace: boolean): void {
-    this.trust.outOfSpace = outOfSpace;
-    mark('log space');
-    if (outOfSpace && this.leads) this.#handOver(NO_SPACE);
-    this.wake();
-  }
-
   gossip(door: string, payload: Uint8Array): void {
     this.outbox.gossip(door, payload);
     this.wake();
@@ -249,7 +243,7 @@ export class Loop implements NetworkHandler {
     this.#links.set(info.member, info);
     this.contact.linkChanged(info.member);
     this.renewals.resend();
-    this.snapshots?.linkUp(info.member);
+    this.snapshots?.linkUp(info);
     this.wake();
   }
 
@@ -340,9 +334,8 @@ export class Loop implements NetworkHandler {
   #tick(nowMs: number): void {
     this.#tickDue = false;
     const { raft, settings } = this;
-    const outOfSpace = this.log.outOfSpace || this.writer.store.outOfSpace === true;
-    if (outOfSpace !== this.trust.outOfSpace) this.space(outOfSpace);
     raft.tick();
+    this.fitness.tick();
     this.forwarder.tick(nowMs, settings.electionMs);
     this.renewals.tick(nowMs, settings.electionMs);
     this.reader.tick(nowMs);
@@ -352,9 +345,6 @@ export class Loop implements NetworkHandler {
     const check = this.#hashChecks.tick();
     if (check !== undefined) this.#proposer.takeOwn(check);
     if (!this.leads) return;
-    if (this.#stalls.isUnfit(nowMs)) this.#handOver('its event loop stalls');
-    if (this.#appender.stuckMs(nowMs) > settings.electionMs) this.#handOver('the disk hangs');
-    else if (outOfSpace && this.configuration.voters.length > 1) this.#handOver(NO_SPACE);
     this.membership.tick(nowMs);
     const { incarnation } = this.forwarder;
     const clusterMs = this.clusterClock.now;
@@ -381,12 +371,6 @@ export class Loop implements NetworkHandler {
     }
     if (ready.soft === undefined) return;
     if (ready.soft.leader !== NO_MEMBER) this.reader.retry();
-  }
-
-  #handOver(reason: string): void {
-    if (!this.transfers.volunteer(this.nowMs, this.settings.electionMs)) return;
-    mark('hand-over');
-    this.options.log?.(`leadership is handed over: ${reason}`);
   }
 
   #flush(nowMs: number): void {

@@ -58,7 +58,7 @@ export function openReplica(
       loop?.raft.logAvailable();
       loop?.wake();
     },
-    space: (outOfSpace) => loop?.space(outOfSpace),
+    space: (outOfSpace) => loop?.fitness.space(outOfSpace),
     damaged: (damage) => loop?.scrubber.logDamaged(damage),
     imageWritten(durable) {
       if (loop === undefined) return;

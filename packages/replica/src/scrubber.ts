@@ -85,9 +85,7 @@ export class Scrubber {
     mark('scrubbing found damage in the log');
     this.#damages += 1;
     const { snapshots, compaction, options } = this.#loop;
-    options.log?.(
-      `${file} is damaged at offset ${offset}: ${reason}; it goes once the image holds entry ${last}`,
-    );
+    options.log?.(`${file} is damaged at offset ${offset}: ${reason}; the image replaces it`);
     compaction.giveUp(last, snapshots?.keepFrom ?? Number.POSITIVE_INFINITY);
   }
 
@@ -110,7 +108,7 @@ export class Scrubber {
     this.#store = store;
     this.#snapshot ??= store.snapshot();
     this.#snapshot.next(STEP_BYTES, (error, records) => {
-      // Another image came into force meanwhile: that one was verified when it was loaded.
+      // Another image is in force now: that one was verified when it was loaded.
       if (this.#loop.stopped || this.#loop.writer.store !== store) {
         this.#endRound();
         return;

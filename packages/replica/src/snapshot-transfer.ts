@@ -1,4 +1,4 @@
-import type { ImageStore, Index, MemberId } from '@lockstep/model';
+import type { ImageStore, Index, LinkInfo, MemberId } from '@lockstep/model';
 import { mark } from '@lockstep/model';
 import { encodeFrame, type SnapshotBegin, type SnapshotMessage } from '@lockstep/transport';
 import type { Loop } from './loop.ts';
@@ -122,9 +122,14 @@ export class SnapshotTransfer {
     else sender.end(false, `refused: ${message.reason}`);
   }
 
-  /** A stream outlives a lost link; a receiver that has forgotten it says so. */
-  linkUp(member: MemberId): void {
+  /** A stream outlives a lost link, but not the life of its sender or receiver. */
+  linkUp({ member, incarnation }: LinkInfo): void {
     this.#senders.get(member)?.resend(this.#loop.nowMs);
+    const receiver = this.#receiver;
+    if (receiver?.from !== member) return;
+    if (Math.floor(receiver.stream / STREAMS_PER_LIFE) !== incarnation) {
+      receiver.fail('its sender has started anew');
+    }
   }
 
   tick(nowMs: number): void {
@@ -205,10 +210,9 @@ export class SnapshotTransfer {
     if (former !== undefined || this.#installing) {
       mark('second snapshot stream refused');
       // A sender has one stream at a time: it gave up the one before, and its word was lost. One
-      // that is away may never come back.
-      if (former !== undefined && (former.from === from || !loop.isLinked(former.from))) {
-        former.fail('another stream begins');
-      }
+      // that is away may never come back; and the leader's own goes before those of others.
+      const isLeft = former?.from === from || !loop.isLinked(former?.from ?? from);
+      if (isLeft || from === loop.raft.leader) former?.fail('another stream begins');
       refuse('another stream is being received');
       return;
     }

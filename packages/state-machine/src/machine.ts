@@ -31,7 +31,7 @@ import {
 } from './contract.ts';
 import { EntryTail } from './entry-tail.ts';
 import { CHECK_BYTES } from './image.ts';
-import { checkRow, ImageLoader } from './image-load.ts';
+import { ImageLoader } from './image-load.ts';
 import { Slot } from './keyspace.ts';
 import { LeaseRow } from './lease/lease-table.ts';
 import { liftAfterElection, renewGroups } from './lease/renewal.ts';
@@ -367,10 +367,6 @@ class Machine extends StoreReader implements StateMachine {
     this.#loader = undefined;
     this.#founded = true;
     this.expiryPending = this.#dueSubject() !== undefined;
-  }
-
-  checkRow(key: Uint8Array, value: Uint8Array): void {
-    checkRow(this.store, key, value);
   }
 
   historyKey({ keyspace, revision, sub }: HistoryReference): ByteString {

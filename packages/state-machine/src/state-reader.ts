@@ -24,6 +24,7 @@ import type {
   Waiter,
 } from './contract.ts';
 import type { HistoryTable } from './history.ts';
+import { checkRow } from './image-load.ts';
 import type { Store } from './store.ts';
 
 /** Reads of the store, the same for transactions and for views from outside. */
@@ -193,5 +194,9 @@ export class StoreReader implements StateReader {
     const { history } = this.store.table(keyspace);
     invariant(history !== undefined, () => `keyspace ${keyspace.name} keeps no history`);
     return history;
+  }
+
+  checkRow(key: Uint8Array, value: Uint8Array): void {
+    checkRow(this.store, key, value);
   }
 }

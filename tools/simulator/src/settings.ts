@@ -91,6 +91,9 @@ function drawTuning(stream: Stream): Settings['tuning'] {
     renewalIntervalMs: stream.pick([0, 50]),
     forwardBytesMax: stream.pick([500, 16 * MIB]),
     hashCheckEntries: stream.pick([5, 50, 100_000]),
+    // Not drawn: another draw would make another history of every seed.
+    scrubBytesPerSecond: 1024 * 1024,
+    scrubIntervalMs: 2000,
     appendEntriesMax: tiny(1, 1024),
     appendBytesMax: tiny(64, MIB),
     inflightAppendsMax: tiny(1, 256),
