@@ -3,7 +3,7 @@ import type { LogAppender } from './log-appender.ts';
 import type { Loop } from './loop.ts';
 import type { StallMeter } from './stall-meter.ts';
 
-/** Whether this member had better not lead (design §10, §11): what troubles it, and handing over. */
+/** Whether this member had better not lead, and why; handing over (design §10, §11). */
 export class Fitness {
   readonly #loop: Loop;
   readonly #stalls: StallMeter;
