@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { LockstepError } from '@lockstep/model';
+import { LockstepError } from '@lockstep/model';
 import type { Replica } from '@lockstep/replica';
 import {
   acceptedValues,
@@ -61,6 +61,11 @@ function proposeOption(
   if (!isScalar || !acceptsOption(option, value)) {
     const given = JSON.stringify(value);
     answer(400, { error: `${option.name}: ${given} is not accepted; ${acceptedValues(option)}` });
+    return;
+  }
+  const { featureLevel } = replica.state;
+  if ((option.since ?? 0) > featureLevel) {
+    failed(answer)(new LockstepError('FEATURE_LEVEL', option.since ?? 0, featureLevel));
     return;
   }
   replica.submit(encodeSetOption(option.name, value), {

@@ -49,6 +49,14 @@ describe('cluster options over HTTP', () => {
     return [response.status, await response.json()] as const;
   };
 
+  it('are refused below the feature level they came with, with both levels', async () => {
+    const [status, body] = await post({ name: 'preferred-leaders', value: 'n1' });
+    expect([status, body]).toMatchObject([
+      503,
+      { error: 'this needs feature level 2, the cluster is at 1' },
+    ]);
+  });
+
   it('are listed and set through the log', async () => {
     const before = await list();
     const row = before.options.find(({ name }) => name === 'lock-barging');
