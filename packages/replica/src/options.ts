@@ -118,7 +118,7 @@ export const DEFAULT_TUNING: Tuning = {
   snapshotChunksInFlight: 4,
   renewalIntervalMs: 50,
   forwardBytesMax: 16 * 1024 * 1024,
-  scrubBytesPerSecond: 2 * 1024 * 1024,
+  scrubBytesPerSecond: 1024 * 1024,
   scrubIntervalMs: 10 * 60 * 1000,
   hashCheckEntries: 10_000,
   appendBytesMax: 1 * MIB,

@@ -11,7 +11,7 @@ import { POSITION_KEY } from './image-writer.ts';
 import type { Loop } from './loop.ts';
 
 /** Read in one go; the pause behind it keeps the rate. */
-const STEP_BYTES = 128 * 1024;
+const STEP_BYTES = 64 * 1024;
 
 /** What scrubbing has done in this life. */
 export interface ScrubStatus {

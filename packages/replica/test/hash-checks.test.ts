@@ -1,39 +1,8 @@
-import {
-  type BinaryReader,
-  BinaryWriter,
-  ProcedureFamily,
-  toByteString,
-  utf8Bytes,
-  writeCommandHead,
-} from '@lockstep/model';
-import type { Extension, Procedure } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
-import { journalSpace } from './journal-extension.ts';
+import { divergedValue, divergence } from './diverging-extension.ts';
 import { type TestMember, World } from './test-world.ts';
 
-/** A procedure that is not deterministic: whoever runs it as the `wrong`th writes another value. */
-function divergence(wrong: number): { extension: Extension; command: Uint8Array } {
-  let runs = 0;
-  const procedure: Procedure<undefined, undefined> = {
-    id: ProcedureFamily.Redis + 201,
-    version: 1,
-    name: 'test.diverge',
-    readOnly: false,
-    decode: (_reader: BinaryReader) => undefined,
-    run(tx) {
-      const value = ++runs === wrong ? 'wrong' : 'right';
-      tx.put(journalSpace, toByteString(utf8Bytes('diverges')), value);
-      return undefined;
-    },
-  };
-  const extension = { name: 'diverging', keyspaces: [], procedures: [procedure] };
-  const command = writeCommandHead(new BinaryWriter(16), procedure.id, procedure.version).take();
-  return { extension, command };
-}
-
-function value(member: TestMember): unknown {
-  return member.replica.state.get(journalSpace, toByteString(utf8Bytes('diverges')))?.value;
-}
+const value = (member: TestMember): unknown => divergedValue(member.replica.state);
 
 /** Runs the procedure and gives the member whose state is the odd one. */
 function diverge(members: number, wrong: number): { world: World; odd: TestMember } {

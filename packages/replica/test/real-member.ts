@@ -2,10 +2,16 @@ import { randomFillSync } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Random, Scheduler } from '@lockstep/model';
-import { createStateMachine, encodeHello, FEATURE_LEVEL } from '@lockstep/state-machine';
+import {
+  createStateMachine,
+  type Extension,
+  encodeCheckHash,
+  encodeHello,
+  FEATURE_LEVEL,
+} from '@lockstep/state-machine';
 import { DataDirectory, LevelImageDirectory, NodeFileSystem, openWal } from '@lockstep/storage';
 import { type Mesh, openMesh } from '@lockstep/transport';
-import { type MemberReplica, openReplica } from '../src/index.ts';
+import { type MemberReplica, openReplica, type Tuning } from '../src/index.ts';
 import { journalExtension } from './journal-extension.ts';
 
 export const nodeClock: Clock = {
@@ -63,6 +69,7 @@ export function open(
   prepared: Prepared,
   addresses: ReadonlyMap<number, string>,
   onFatal: (error: Error) => void,
+  options: { readonly extensions?: readonly Extension[]; readonly tuning?: Partial<Tuning> } = {},
 ): Promise<MemberReplica> {
   const { id, path, directory, incarnation, mesh } = prepared;
   const voters = [...addresses.keys()];
@@ -88,7 +95,7 @@ export function open(
         },
         createStateMachine: (image) =>
           createStateMachine({
-            extensions: [journalExtension],
+            extensions: [journalExtension, ...(options.extensions ?? [])],
             image,
             bootstrap: {
               clusterId: 0xeen,
@@ -112,6 +119,8 @@ export function open(
             dataDirectory: `uuid-${id}`,
             addresses: {},
           }),
+        hashCheck: encodeCheckHash,
+        ...(options.tuning === undefined ? {} : { tuning: options.tuning }),
         heartbeatMs: 50,
         electionMs: 500,
         onFatal,
