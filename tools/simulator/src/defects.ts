@@ -1,5 +1,5 @@
 import type { FileSystem, Network } from '@lockstep/model';
-import type { MemberReplica } from '@lockstep/replica';
+import type { MemberReplica, Replica } from '@lockstep/replica';
 import type { StateMachine } from '@lockstep/state-machine';
 import type { OpenLog } from '@lockstep/storage';
 
@@ -11,6 +11,8 @@ export interface Defects {
   readonly log?: (open: OpenLog, node: number) => OpenLog;
   readonly machine?: (machine: StateMachine, node: number) => StateMachine;
   readonly replica?: (replica: MemberReplica, node: number) => MemberReplica;
+  /** What the doors of a member are given. */
+  readonly door?: (replica: Replica, node: number) => Replica;
   readonly files?: (files: FileSystem, node: number) => FileSystem;
   readonly network?: (network: Network, node: number) => Network;
 }

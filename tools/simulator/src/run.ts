@@ -5,6 +5,7 @@ import type { Fault, FaultKind } from './faults/fault.ts';
 import { Membership } from './faults/membership.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import { drawFaults } from './faults/script.ts';
+import { ReplayedLog } from './invariants/replay.ts';
 import { Liveness } from './liveness.ts';
 import { Wires } from './network.ts';
 import { type Cluster, SimNode } from './node.ts';
@@ -21,6 +22,8 @@ export interface RunOptions {
   readonly kinds?: readonly FaultKind[];
   /** Changes what the seed draws, for tests. */
   readonly adjust?: (settings: Settings) => Settings;
+  /** Applies the whole log once more at the end. */
+  readonly replaysLog?: boolean;
   /** Instead of what the seed draws: a replay. */
   readonly settings?: Settings;
   /** Instead of the script that the seed draws: a replay. */
@@ -52,6 +55,7 @@ export function runSeed(options: RunOptions): RunResult {
   try {
     run.faults();
     run.liveness();
+    run.replay();
   } finally {
     listenToMarks(before);
   }
@@ -67,8 +71,10 @@ class Run {
   readonly #settings: Settings;
   readonly #script: readonly Fault[];
   readonly #wires: Wires;
+  #replayed: ReplayedLog | undefined;
 
-  constructor({ seed, trace, defects = {}, adjust, kinds, settings: given, faults }: RunOptions) {
+  constructor(options: RunOptions) {
+    const { seed, trace, defects = {}, adjust, kinds, settings: given, faults } = options;
     const world = new World(seed, trace);
     const drawn = given ?? drawSettings(world);
     const settings = adjust?.(drawn) ?? drawn;
@@ -97,7 +103,8 @@ class Run {
       node.start();
     });
     this.#nemesis = new Nemesis({ world, wires, nodes: this.#nodes, membership, settings });
-    this.#workload = new Workload(world, oracle, this.#nodes, settings);
+    this.#workload = new Workload(world, oracle, this.#nodes, settings, defects);
+    if (options.replaysLog === true) this.#replayed = new ReplayedLog(world, oracle.history);
     this.#script = faults ?? drawFaults(world, settings, kinds);
     this.#nemesis.plan(this.#script);
     world.afterEvent = (owner) => {
@@ -121,6 +128,10 @@ class Run {
     for (const node of this.#nodes) node.start();
     this.#workload.start();
     this.#world.run(this.#settings.faultsMs * 1000);
+  }
+
+  replay(): void {
+    if (this.#world.violation === undefined) this.#replayed?.check(this.#settings);
   }
 
   liveness(): void {

@@ -30,6 +30,8 @@ export interface Settings {
   readonly clientsPerNode: number;
   /** Clients of each kind that come through the doors. */
   readonly doorClients: number;
+  /** Clients that run nothing but scripts, each with a listener at the first member. */
+  readonly scriptClients: number;
   /** Most requests that a client of a door sends at once. */
   readonly pipeline: number;
   /** Mean pause of a client between two requests. */
@@ -71,6 +73,7 @@ export function drawSettings(world: World): Settings {
     clientsPerNode: stream.between(1, members > 3 ? 2 : 4),
     doorClients: narrow ? 1 : stream.between(1, 3),
     thinkMs: stream.pick([40, 100, 300]),
+    scriptClients: 0,
     pipeline: narrow ? 1 : stream.pick([1, 4, 16]),
   };
 }

@@ -1,3 +1,4 @@
+import type { EventSink } from '@lockstep/replica';
 import { describe, expect, it } from 'vitest';
 import { type Defects, runSeed, type Settings } from '../src/index.ts';
 
@@ -96,6 +97,46 @@ const mutants: Record<string, Mutant> = {
       },
     },
   },
+  'a door whose reads do not ask the leader': {
+    seeds: 20,
+    caught: /LinearizableRead/,
+    defects: {
+      door: (replica) => {
+        replica.barrier = (waiter) => waiter.reached({ clusterMs: 0, wallMs: 0 });
+        return replica;
+      },
+    },
+  },
+  'a door that misses an event now and then': {
+    seeds: 10,
+    caught: /WatchReliable|WatchResumable|WatchUnique|Progress/,
+    defects: {
+      door: (replica) => {
+        const subscribe = replica.subscribe.bind(replica);
+        replica.subscribe = (sink) => {
+          let count = 0;
+          return subscribe({
+            ...forwarded(sink),
+            transaction: (transaction) => {
+              if (++count % 20 !== 0) sink.transaction(transaction);
+            },
+          });
+        };
+        return replica;
+      },
+    },
+  },
+  'a door that is not told of a snapshot install': {
+    seeds: 40,
+    caught: /Watch|Progress|AnsweredOnce|Session/,
+    defects: {
+      door: (replica) => {
+        const subscribe = replica.subscribe.bind(replica);
+        replica.subscribe = (sink) => subscribe({ ...forwarded(sink), skipped: () => {} });
+        return replica;
+      },
+    },
+  },
   'a member that leaves out a command now and then': {
     seeds: 5,
     caught: /SameOutcomes|StateHash|SameEvents|ReloadEquality|NoMemberStops/,
@@ -112,6 +153,16 @@ const mutants: Record<string, Mutant> = {
     },
   },
 };
+
+/** A sink that hands everything on. */
+function forwarded(sink: EventSink): EventSink {
+  return {
+    transaction: (transaction) => sink.transaction(transaction),
+    skipped: (from, to) => sink.skipped(from, to),
+    gossip: (from, door, payload) => sink.gossip?.(from, door, payload),
+    changed: () => sink.changed?.(),
+  };
+}
 
 describe('the invariants notice', () => {
   for (const [name, mutant] of Object.entries(mutants)) {

@@ -1,4 +1,5 @@
 import type { MemberReplica } from '@lockstep/replica';
+import type { Defects } from '../defects.ts';
 import { MemberDoors } from '../doors/member-doors.ts';
 import type { SimNode } from '../node.ts';
 import type { Oracle } from '../oracle.ts';
@@ -11,9 +12,11 @@ export class Doorways {
   readonly #world: World;
   readonly #settings: Settings;
   readonly #oracle: Oracle;
+  readonly #defects: Defects;
   readonly #doors = new Map<SimNode, MemberDoors>();
 
-  constructor(world: World, settings: Settings, oracle: Oracle) {
+  constructor(world: World, settings: Settings, oracle: Oracle, defects: Defects) {
+    this.#defects = defects;
     this.#world = world;
     this.#settings = settings;
     this.#oracle = oracle;
@@ -21,7 +24,8 @@ export class Doorways {
 
   opened(node: SimNode, replica: MemberReplica): void {
     const watched = this.#oracle.commands.watched(node, replica);
-    const doors = new MemberDoors(this.#world, this.#settings, node, watched);
+    const given = this.#defects.door?.(watched, node.id) ?? watched;
+    const doors = new MemberDoors(this.#world, this.#settings, node, given);
     this.#doors.set(node, doors);
     node.onEnd(() => {
       if (this.#doors.get(node) === doors) this.#doors.delete(node);

@@ -70,6 +70,25 @@ export abstract class RedisDoorClient extends DoorClient {
     const text = value === null ? undefined : String(value);
     this.context.oracle.promises.realTime.read(this.witness, REDIS, key, text, invoked);
   }
+
+  /** Runs one of the scripts; `done` once it is answered. */
+  protected script(connection: RedisConnection): void {
+    const { stream } = this.context;
+    const { name, text, branches } = stream.pick(SCRIPTS);
+    const key = `x${stream.below(4)}`;
+    const words = Array.from({ length: 2 + stream.below(8) }, () => `w${stream.below(30)}`);
+    const keys = ['2', key, `y${stream.below(3)}`];
+    connection.ask(['EVAL', text, ...keys, this.unique(), ...words], (value) => {
+      // Sets come with feature level 2, which a young cluster has not reached yet.
+      const isEarly = value instanceof RespError && value.text.startsWith('ERR Unknown Redis');
+      if (value instanceof RespError && !isOperating(value) && !isEarly) {
+        this.context.world.fail('ScriptRuns', `${name}: ${value.text}`);
+      } else if (value !== undefined && !isEarly) {
+        this.count(branches ? `script ${name}: branch ${value}` : `script ${name}`);
+      }
+      this.done();
+    });
+  }
 }
 
 /** What any command may meet while the cluster is in trouble; it has not taken effect. */
@@ -90,7 +109,7 @@ export class RedisDataClient extends RedisDoorClient {
     if (draw < 60) this.#pipeline(connection, 1 + stream.below(settings.pipeline));
     else if (draw < 70) this.#transaction(connection);
     else if (draw < 80) this.#compareAndSet(connection);
-    else if (draw < 97) this.#script(connection);
+    else if (draw < 97) this.script(connection);
     else {
       this.leave();
       this.done();
@@ -252,20 +271,11 @@ export class RedisDataClient extends RedisDoorClient {
     const what = `EXEC replaced ${replaced}, WATCH had seen ${before}`;
     this.context.world.fail('CompareAndSet', `${this.context.name}: ${key}: ${what}`);
   }
+}
 
-  #script(connection: RedisConnection): void {
-    const { stream } = this.context;
-    const { name, text } = stream.pick(SCRIPTS);
-    const key = `x${stream.below(4)}`;
-    const words = Array.from({ length: 2 + stream.below(8) }, () => `w${stream.below(30)}`);
-    const keys = ['2', key, `y${stream.below(3)}`];
-    connection.ask(['EVAL', text, ...keys, this.unique(), ...words], (value) => {
-      // Sets come with feature level 2, which a young cluster has not reached yet.
-      const isEarly = value instanceof RespError && value.text.startsWith('ERR Unknown Redis');
-      if (value instanceof RespError && !isOperating(value) && !isEarly) {
-        this.context.world.fail('ScriptRuns', `${name}: ${value.text}`);
-      } else if (value !== undefined && !isEarly) this.count(`script ${name}`);
-      this.done();
-    });
+/** Runs nothing but scripts. */
+export class RedisScriptClient extends RedisDoorClient {
+  protected use(connection: RedisConnection): void {
+    this.script(connection);
   }
 }

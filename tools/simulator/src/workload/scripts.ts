@@ -4,6 +4,8 @@ import { commandTable } from '@lockstep/adapter-redis';
 export interface Script {
   readonly name: string;
   readonly text: string;
+  /** Its reply tells the branch it took. */
+  readonly branches?: boolean;
 }
 
 const TEXT = `
@@ -33,13 +35,18 @@ return #s`;
 const WRITTEN: readonly Script[] = [
   {
     name: 'publish and time',
+    branches: true,
     text: `
 local n = redis.call('PUBLISH', 'script', ARGV[1])
 local t = redis.call('TIME')
-if n > 0 then redis.call('SET', KEYS[1], 'heard:' .. n)
-elseif (t[1] + t[2]) % 2 == 0 then redis.call('SET', KEYS[1], 'even:' .. t[1] .. '.' .. t[2])
-else redis.call('INCR', KEYS[2]); redis.call('SET', KEYS[1], 'odd:' .. t[2], 'PX', 700) end
-return n`,
+if n > 0 then redis.call('SET', KEYS[1], 'heard:' .. n); return 'heard' end
+if math.floor(t[2] / 1000) % 2 == 0 then
+  redis.call('SET', KEYS[1], 'even:' .. t[1] .. '.' .. t[2])
+  return 'even'
+end
+redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[1], 'odd:' .. t[2], 'PX', 700)
+return 'odd'`,
   },
   { name: 'pairs', text: PAIRS },
   {

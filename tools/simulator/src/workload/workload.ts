@@ -1,4 +1,5 @@
 import type { MemberReplica } from '@lockstep/replica';
+import type { Defects } from '../defects.ts';
 import type { SimNode } from '../node.ts';
 import type { Oracle } from '../oracle.ts';
 import type { Settings } from '../settings.ts';
@@ -11,7 +12,7 @@ import { EtcdDataClient } from './etcd-data-client.ts';
 import { EtcdLockClient } from './etcd-lock-client.ts';
 import { EtcdWatcher } from './etcd-watcher.ts';
 import { RedisClient } from './redis-client.ts';
-import { RedisDataClient } from './redis-door-client.ts';
+import { RedisDataClient, RedisScriptClient } from './redis-door-client.ts';
 import { RedisLockClient } from './redis-lock-client.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 import { OpenSessions, ZooKeeperClient } from './zookeeper-client.ts';
@@ -31,13 +32,19 @@ export class Workload {
   readonly #settings: Settings;
   readonly #sessions = new OpenSessions();
 
-  constructor(world: World, oracle: Oracle, nodes: readonly SimNode[], settings: Settings) {
+  constructor(
+    world: World,
+    oracle: Oracle,
+    nodes: readonly SimNode[],
+    settings: Settings,
+    defects: Defects = {},
+  ) {
     this.#world = world;
     this.#oracle = oracle;
     this.#settings = settings;
     this.#deposedReads = new DeposedReads(world, oracle, nodes);
     for (const node of nodes) this.#clients.push(...this.#clientsOf(node));
-    const doorways = new Doorways(world, settings, oracle);
+    const doorways = new Doorways(world, settings, oracle, defects);
     this.#doorClients = this.#clientsOfDoors(doorways);
     oracle.openings.push((node, replica) => {
       this.#follow(node, replica);
@@ -80,6 +87,10 @@ export class Workload {
       return { world, oracle, settings, doorways, stream, name };
     };
     const clients: DoorClient[] = [];
+    for (let i = 0; i < settings.scriptClients; i++) {
+      clients.push(new RedisScriptClient(context(`script${i}`)));
+      clients.push(new RedisSubscriber(context(`listener${i}`), true));
+    }
     for (let i = 0; i < settings.doorClients; i++) {
       clients.push(new RedisDataClient(context(`data${i}`)));
       clients.push(new RedisLockClient(context(`lock${i}`)));

@@ -95,7 +95,11 @@ export class ZooKeeperConnection implements ClientEnd {
         this.#listener.wrong('gets an oversized frame');
         return;
       }
-      this.#frame(new JuteReader(Buffer.from(frame)));
+      try {
+        this.#frame(new JuteReader(Buffer.from(frame)));
+      } catch (error) {
+        this.#listener.wrong(`cannot read a frame: ${(error as Error).message}`);
+      }
       if (this.socket.isOver) return;
     }
   }
