@@ -1,6 +1,7 @@
 import { LeaseKind } from '@lockstep/model';
 import { ELECTION_TIMEOUT_OPTION, encodeSetOption } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
+import { journalCommand } from './journal-extension.ts';
 import { World } from './test-world.ts';
 
 describe('a cluster of three', () => {
@@ -116,6 +117,24 @@ describe('a cluster of three', () => {
     follower.write('w');
     world.time.until('a command goes through', () => follower.outcome('w') === 'new w');
     expect(follower.fatal).toBe(undefined);
+  });
+
+  it('begins an incarnation with its hello although a client submits again at once', () => {
+    const world = new World({ requestTimeoutMs: 60_000 });
+    world.elect();
+    const member = world.followers()[0]!;
+    world.time.advance(500);
+    const { incarnation } = member.replica;
+    world.isolate(member);
+    const again = (): void => {
+      member.replica.submit(journalCommand('again'), { applied: () => {}, failed: again });
+    };
+    again();
+    // Its lease of three election timeouts ends without it.
+    world.time.advance(8000);
+    world.rejoin(member);
+    world.time.until('what was submitted again is applied', () => member.has('again'));
+    expect(member.replica.incarnation).toBeGreaterThan(incarnation);
   });
 
   it('lets a barrier through on each member only when all before it is applied there', () => {
