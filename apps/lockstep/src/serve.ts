@@ -13,7 +13,13 @@ import {
 import { Metrics, startAdmin } from '@lockstep/admin';
 
 import { type FileError, LockstepError } from '@lockstep/model';
-import { levelRefusal, type MemberReplica, openReplica, peerRefusal } from '@lockstep/replica';
+import {
+  isLedByAnother,
+  levelRefusal,
+  type MemberReplica,
+  openReplica,
+  peerRefusal,
+} from '@lockstep/replica';
 
 import {
   createStateMachine,
@@ -53,9 +59,11 @@ export async function serve(settings: Settings): Promise<void> {
   let member: MemberReplica | undefined;
   const refusal: Refusal = (theirs, isPeer) =>
     member === undefined
-      ? undefined
+      ? isPeer
+        ? undefined
+        : `member ${theirs.member} is not known here yet`
       : (levelRefusal(member.state.featureLevel, theirs) ??
-        peerRefusal(member.state, theirs, isPeer));
+        peerRefusal(member.state, theirs, isPeer, isLedByAnother(member, theirs.member)));
   const describe = () =>
     member === undefined
       ? null
@@ -95,6 +103,7 @@ function openMemberMesh(
         incarnation: data.incarnation,
         dataDirectory: data.directory.identity.uuid,
         levels: { oldest: FEATURE_LEVEL_OLDEST, newest: FEATURE_LEVEL },
+        dialPatienceMs: electionMsOf(settings),
         ...identity,
         log: (text) => log.debug(text),
         refused: (text) => log.warn(text),

@@ -20,7 +20,7 @@ export {
   type Tuning,
 } from './options.ts';
 
-export { levelRefusal, peerRefusal } from './peer-identity.ts';
+export { isLedByAnother, levelRefusal, peerRefusal } from './peer-identity.ts';
 
 export { type Refounded, type RefoundOptions, refound } from './refound.ts';
 export { type MemberReplica, openReplica } from './replica.ts';

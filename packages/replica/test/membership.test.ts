@@ -6,9 +6,9 @@ import {
   type MemberRecord,
 } from '@lockstep/state-machine';
 import { describe, expect, it } from 'vitest';
-import { peerRefusal } from '../src/index.ts';
+import { isLedByAnother, peerRefusal } from '../src/index.ts';
 import { isOnlyVoter, nextConfiguration } from '../src/next-configuration.ts';
-import { World } from './test-world.ts';
+import { type TestMember, World } from './test-world.ts';
 
 const record = (id: number, learner = false): MemberRecord => ({
   id,
@@ -150,6 +150,7 @@ describe('a peer is refused', () => {
   const state = {
     members: () => [{ ...record(2), dataDirectory: 'first' }, record(3)],
     removedMembers: () => [former],
+    lastMember: 9,
   };
   it.each([
     ['no known member with its directory', 2, 'first', true, undefined],
@@ -159,11 +160,34 @@ describe('a peer is refused', () => {
     ['no removed one whose vote may still be needed', 9, 'of n9', true, undefined],
     ['an empty disk under the id of such a one', 9, 'empty', true, 'was removed'],
     ["one in a removed member's directory", 3, 'of n9', true, 'use an empty one'],
-    ['a stranger only by the mesh, which knows the others', 7, 'x', false, undefined],
+    ['one that is on record and in force elsewhere only', 3, 'any', false, undefined],
+    ['one that was removed and left no tombstone', 7, 'x', false, 'not known'],
+    ['nobody who was added when this member did not hear of it', 10, 'x', false, undefined],
+    ["one added unheard in a removed member's directory", 10, 'of n9', false, 'use an empty one'],
   ] as const)('%s', (_name, member, dataDirectory, isPeer, expected) => {
-    const refusal = peerRefusal(state, { member, dataDirectory }, isPeer);
+    const refusal = peerRefusal(state, { member, dataDirectory }, isPeer, false);
     if (expected === undefined) expect(refusal).toBeUndefined();
     else expect(refusal).toContain(expected);
+  });
+});
+
+describe('a member that is not known here', () => {
+  it('is refused while a leader is followed, for then it was not added yet', () => {
+    const world = new World();
+    const leader = world.elect();
+    const state = { members: () => [], removedMembers: () => [], lastMember: 3 };
+    const refusal = (member: number) =>
+      peerRefusal(
+        state,
+        { member, dataDirectory: 'x' },
+        false,
+        isLedByAnother(leader.replica, member),
+      );
+    expect(refusal(4)).toContain('not known here');
+    expect(refusal(leader.id)).toContain('not known here');
+    world.isolate(leader);
+    world.time.until('its leader is gone', () => !leader.replica.inContact);
+    expect(refusal(4)).toBeUndefined();
   });
 });
 
@@ -180,6 +204,35 @@ describe('members removed', () => {
     world.time.until('they lead on', () => leader.replica.inContact);
     leader.write('without them');
     world.time.until('it is applied', () => stays!.has('without them'));
+  });
+
+  it('gives its vote to one that joined while it was away, and the others are gone', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [away, gone] = world.followers() as [TestMember, TestMember];
+    world.time.until('members may be added', () => leader.replica.state.featureLevel >= 2);
+    world.kill(away);
+    leader.replica.submit(
+      encodeAddMember({ name: 'n4', etcdId: 4n, peerAddress: 'member-4', learner: true }),
+    );
+    const isVoter = (id: number) => leader.replica.status().configuration.voters.includes(id);
+    world.time.until('the leader links to it', () =>
+      leader.replica.status().peers.some((peer) => peer.id === 4),
+    );
+    const joiner = world.join(4);
+    leader.replica.submit(encodeUpdateMember({ member: 4, learner: false }));
+    world.time.until('it votes', () => isVoter(4));
+    leader.replica.submit(encodeRemoveMember(gone.id));
+    world.time.until('the other one does not', () => !isVoter(gone.id));
+    leader.write('before');
+    world.time.until('it has the state', () => joiner.has('before'));
+    world.time.advance(500);
+    world.kill(gone);
+    world.kill(leader);
+    world.start(away);
+    world.time.until('they lead on', () => world.leader?.replica.inContact === true);
+    joiner.write('after');
+    world.time.until('it is applied', () => away.has('after'));
   });
 
   it('finds a leader that joined while it was away', () => {

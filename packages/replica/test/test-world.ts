@@ -27,9 +27,11 @@ import {
 } from '@lockstep/storage';
 import { LoopbackHub } from '@lockstep/transport';
 import {
+  isLedByAnother,
   type MemberDirectory,
   type MemberReplica,
   openReplica,
+  peerRefusal,
   type ReplicaOptions,
   type Tuning,
 } from '../src/index.ts';
@@ -203,8 +205,13 @@ export class World {
     member.journal = [];
     member.fatal = undefined;
     const incarnation = this.#takeIncarnation(member);
-    member.network = this.hub.join(member.id, incarnation);
     let opened: MemberReplica | undefined;
+    member.network = this.hub.join(member.id, incarnation, (other) => {
+      if (opened === undefined || !life.alive) return false;
+      const theirs = { member: other, dataDirectory: `directory-${other}` };
+      const isLed = isLedByAnother(opened, other);
+      return peerRefusal(opened.state, theirs, false, isLed) === undefined;
+    });
     openReplica(this.#optionsOf(member, life, incarnation), (error, replica) => {
       if (error !== undefined) throw new Error(`${error.message}`);
       opened = replica;

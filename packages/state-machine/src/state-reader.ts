@@ -3,6 +3,7 @@ import type {
   ClusterTimeMs,
   LeaseHandle,
   LeaseKind,
+  MemberId,
   Revision,
   Token,
   WallTimeMs,
@@ -144,6 +145,10 @@ export class StoreReader implements StateReader {
   members(): readonly MemberRecord[] {
     const rows = [...this.store.members.values()].sort((x, y) => x.id - y.id);
     return rows.map((row) => row.record);
+  }
+
+  get lastMember(): MemberId {
+    return this.store.meta.lastMember;
   }
 
   removedMembers(): readonly RemovedMember[] {

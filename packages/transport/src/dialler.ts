@@ -12,6 +12,11 @@ function zeroMask(mask: Buffer): void {
 export interface DiallerOptions {
   readonly address: string;
   readonly frameBytesMax: number;
+  /** How long to wait at least before the next attempt: the other side may dial first. */
+  patienceMs(): number;
+  /** Whether a link is missing; asked before each attempt. If not, the dialler rests until
+   * `missed`. */
+  isNeeded(): boolean;
   /** An open socket; the dialler rests until `lost`. */
   opened(socket: WebSocket): void;
   failed(reason: string): void;
@@ -23,11 +28,19 @@ export class Dialler {
   #backoffMs = BACKOFF_FIRST_MS;
   #timer: NodeJS.Timeout | undefined;
   #socket: WebSocket | undefined;
+  #handedOver = false;
   #stopped = false;
 
   constructor(options: DiallerOptions) {
     this.#options = options;
-    this.#dial();
+    if (!options.isNeeded()) return;
+    if (options.patienceMs() === 0) this.#dial();
+    else this.missed();
+  }
+
+  /** The socket handed over is in its handshake, or a link. */
+  get holds(): boolean {
+    return this.#handedOver;
   }
 
   /** The handshake was done: the next loss is answered at once. */
@@ -37,12 +50,19 @@ export class Dialler {
 
   /** The socket handed over is gone: dials again after the back-off. */
   lost(): void {
+    this.#handedOver = false;
+    this.missed();
+  }
+
+  /** A link is missing, whoever had made it. */
+  missed(): void {
     if (this.#stopped || this.#timer !== undefined || this.#socket !== undefined) return;
-    const delayMs = this.#backoffMs;
-    this.#backoffMs = Math.min(delayMs * 2, BACKOFF_LAST_MS);
+    if (this.#handedOver) return;
+    const delayMs = Math.max(this.#backoffMs, this.#options.patienceMs());
+    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_LAST_MS);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#dial();
+      if (this.#options.isNeeded()) this.#dial();
     }, delayMs);
   }
 
@@ -68,13 +88,19 @@ export class Dialler {
       this.#socket = undefined;
       if (this.#stopped) return;
       this.#options.failed(reason);
-      this.lost();
+      this.missed();
     };
     // Stays attached: a socket that is terminated while it connects reports an error.
     socket.on('error', (error) => failed(error.message));
     socket.once('open', () => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
+      // The other side's link came first.
+      if (!this.#options.isNeeded()) {
+        socket.terminate();
+        return;
+      }
+      this.#handedOver = true;
       this.#options.opened(socket);
     });
   }

@@ -26,10 +26,13 @@ export class LoopbackHub {
     this.#scheduler = scheduler;
   }
 
-  /** The network of one process life of a member; replaces that of a former life. */
-  join(member: MemberId, incarnation: Incarnation): Network {
+  /**
+   * The network of one process life of a member; replaces that of a former life. `admits`: which
+   * members that `setPeers` does not name may link themselves all the same.
+   */
+  join(member: MemberId, incarnation: Incarnation, admits: Admits = () => false): Network {
     this.#networks.get(member)?.leave();
-    const network = new LoopbackNetwork(this, this.#scheduler, member, incarnation);
+    const network = new LoopbackNetwork(this, this.#scheduler, member, incarnation, admits);
     this.#networks.set(member, network);
     return network;
   }
@@ -43,13 +46,14 @@ export class LoopbackHub {
   heal(a: MemberId, b: MemberId): void {
     this.#cuts.delete(pairOf(a, b));
     this.#networks.get(a)?.connect();
+    this.#networks.get(b)?.connect();
   }
 
-  /** The other end, when both want the link and nothing cuts it. */
+  /** The other end, when one wants the link, the other does or admits it, and nothing cuts it. */
   reach(from: LoopbackNetwork, to: MemberId): LoopbackNetwork | undefined {
     const other = this.#networks.get(to);
     if (other === undefined || this.#cuts.has(pairOf(from.member, to))) return undefined;
-    return other.wants(from.member) && from.wants(to) ? other : undefined;
+    return other.accepts(from.member) && from.wants(to) ? other : undefined;
   }
 
   nextLink(): number {
@@ -65,6 +69,8 @@ function pairOf(a: MemberId, b: MemberId): string {
   return a < b ? `${a}-${b}` : `${b}-${a}`;
 }
 
+type Admits = (member: MemberId) => boolean;
+
 interface LoopbackLink {
   readonly info: LinkInfo;
   readonly other: LoopbackNetwork;
@@ -78,10 +84,18 @@ export class LoopbackNetwork implements Network {
   readonly #hub: LoopbackHub;
   readonly #scheduler: Scheduler;
   readonly #links = new Map<MemberId, LoopbackLink>();
+  readonly #admits: Admits;
   #peers = new Set<MemberId>();
   #handler: NetworkHandler | undefined;
 
-  constructor(hub: LoopbackHub, scheduler: Scheduler, member: MemberId, incarnation: Incarnation) {
+  constructor(
+    hub: LoopbackHub,
+    scheduler: Scheduler,
+    member: MemberId,
+    incarnation: Incarnation,
+    admits: Admits,
+  ) {
+    this.#admits = admits;
     this.#hub = hub;
     this.#scheduler = scheduler;
     this.member = member;
@@ -95,7 +109,7 @@ export class LoopbackNetwork implements Network {
 
   setPeers(peers: readonly PeerAddress[]): void {
     this.#peers = new Set(peers.map((peer) => peer.id).filter((id) => id !== this.member));
-    for (const id of [...this.#links.keys()]) if (!this.#peers.has(id)) this.drop(id);
+    for (const id of [...this.#links.keys()]) if (!this.accepts(id)) this.drop(id);
     this.connect();
   }
 
@@ -131,7 +145,12 @@ export class LoopbackNetwork implements Network {
     return this.#handler !== undefined && this.#peers.has(peer);
   }
 
-  /** Makes every link that both sides want. */
+  /** Also without wanting it. */
+  accepts(peer: MemberId): boolean {
+    return this.wants(peer) || (this.#handler !== undefined && this.#admits(peer));
+  }
+
+  /** Makes every link that this side wants and the other accepts. */
   connect(): void {
     for (const peer of this.#peers) {
       if (this.#links.has(peer)) continue;

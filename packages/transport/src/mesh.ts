@@ -11,12 +11,12 @@ import {
   type PeerAddress,
 } from '@lockstep/model';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { Admission, type Verify } from './admission.ts';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import { Dialler } from './dialler.ts';
 import { type FeatureLevels, type Handshake, PEER_PROTOCOL } from './handshake.ts';
+import { type Channel, newPeer, type Peer } from './peer.ts';
 import { RefusalLog } from './refusal-log.ts';
-
-type Channel = 'control' | 'bulk';
 
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
@@ -26,9 +26,11 @@ const HANDSHAKE_BYTES_MAX = 16 * 1024;
 /** Connections without a handshake at one time; each may stay for some seconds. */
 const STRANGERS_MAX = 64;
 const SOCKETS_MAX = 512;
+/** Members linked that are not known here; more than join while one is away. */
+const GUESTS_MAX = 16;
 const HTTP_TIMEOUT_MS = 5000;
-/** A member whose frames make no sense is not listened to for so long. */
-const RESET_REST_MS = 1000;
+/** An election timeout, unless told otherwise. */
+const DIAL_PATIENCE_MS = 1000;
 
 export interface MeshOptions {
   /** `host:port` to listen on; port 0 takes a free one. */
@@ -41,9 +43,11 @@ export interface MeshOptions {
   readonly dataDirectory: string;
   /** Feature levels at which this software can take part; left out: the first. */
   readonly levels?: FeatureLevels;
-  /** Why another member is refused although cluster and ids fit (removed, another data directory);
-   * `isPeer`: it is one of those that `setPeers` named. */
-  readonly verify?: (theirs: Handshake, isPeer: boolean) => string | undefined;
+  /** Says also which members that `setPeers` does not name may link themselves all the same: those
+   * that joined while this one was away. Left out: none. */
+  readonly verify?: Verify;
+  /** How long a member with a smaller id is left to dial before this one does. */
+  readonly dialPatienceMs?: number;
   /** Links made and lost, in words. */
   readonly log?: (text: string) => void;
   /** Who was refused, by this member or the other, and why, at a bounded rate; left out: told to
@@ -62,7 +66,8 @@ export interface Mesh extends Network {
 
 /**
  * Opens the peer listener. Fails with ADDRESS_IN_USE (naming the flag) or INVALID_OPTION.
- * Of two members the one with the smaller id dials, so that a pair has exactly one link.
+ * Of two members the one with the smaller id dials, so that a pair has exactly one link. The other
+ * dials when that brought no link for a while: the smaller one may not know it yet.
  */
 export function openMesh(
   options: MeshOptions,
@@ -72,15 +77,6 @@ export function openMesh(
   mesh.listen((error) => done(error, mesh));
 }
 
-interface Peer {
-  readonly id: MemberId;
-  address: string;
-  readonly diallers: Partial<Record<Channel, Dialler>>;
-  readonly connections: Partial<Record<Channel, Connection>>;
-  /** Present while the control link is up. */
-  info: LinkInfo | undefined;
-}
-
 class WebSocketMesh implements Mesh {
   readonly #options: MeshOptions;
   readonly #server: Server;
@@ -88,10 +84,7 @@ class WebSocketMesh implements Mesh {
   readonly #peers = new Map<MemberId, Peer>();
   readonly #shaking = new Set<Connection>();
   readonly #refusals: RefusalLog;
-  /** Newest handshake of each member and channel in this life: older ones are replays, or come
-   * from a data directory that was set back. Kept beyond the peer: an address may change. */
-  readonly #newest = new Map<string, Pick<Handshake, 'incarnation' | 'link'>>();
-  readonly #restsUntilMs = new Map<MemberId, number>();
+  readonly #admission: Admission;
   #handler: NetworkHandler | undefined;
   #aliveTimer: NodeJS.Timeout | undefined;
   #links = 0;
@@ -102,6 +95,7 @@ class WebSocketMesh implements Mesh {
 
   constructor(options: MeshOptions) {
     this.#options = options;
+    this.#admission = new Admission(options.member, options.verify);
     this.#refusals = new RefusalLog(options.refused ?? options.log ?? (() => {}), () =>
       performance.now(),
     );
@@ -171,11 +165,14 @@ class WebSocketMesh implements Mesh {
     const wanted = new Map(peers.map((peer) => [peer.id, peer]));
     wanted.delete(this.#options.member);
     for (const peer of [...this.#peers.values()]) {
-      if (wanted.get(peer.id)?.address !== peer.address) this.#removePeer(peer);
+      const address = wanted.get(peer.id)?.address;
+      if (peer.address === undefined && address === undefined) this.#reviewGuest(peer);
+      else if (peer.address !== undefined && peer.address !== address) this.#removePeer(peer);
     }
     for (const { id, address } of wanted.values()) {
-      if (this.#peers.has(id)) continue;
-      const peer: Peer = { id, address, diallers: {}, connections: {}, info: undefined };
+      const former = this.#peers.get(id);
+      if (former?.address !== undefined) continue;
+      const peer = newPeer(id, address, former);
       this.#peers.set(id, peer);
       if (this.#handler !== undefined) this.#dialPeer(peer);
     }
@@ -199,7 +196,7 @@ class WebSocketMesh implements Mesh {
     const peer = this.#peers.get(link.member);
     if (peer?.info?.link !== link.link) return;
     this.#refusals.add(reason);
-    this.#restsUntilMs.set(link.member, performance.now() + RESET_REST_MS);
+    this.#admission.rest(link.member);
     const { bulk, control } = peer.connections;
     bulk?.end(reason);
     control?.end(reason);
@@ -234,17 +231,22 @@ class WebSocketMesh implements Mesh {
   }
 
   #dialPeer(peer: Peer): void {
-    if (peer.id < this.#options.member) return;
+    const { address } = peer;
+    if (address === undefined) return;
+    const { member, dialPatienceMs = DIAL_PATIENCE_MS } = this.#options;
     for (const channel of ['control', 'bulk'] as const) {
       let said = '';
       const dialler: Dialler = new Dialler({
-        address: peer.address,
+        address,
         frameBytesMax: FRAME_BYTES_MAX,
+        patienceMs: () =>
+          Math.max(peer.id < member ? dialPatienceMs : 0, this.#admission.restMs(peer.id)),
+        isNeeded: () => peer.connections[channel] === undefined,
         opened: (socket) => this.#attach(socket, channel, peer, `member ${peer.id}`, dialler),
         failed: (reason) => {
           // The same reason, again and again, is said once.
           if (channel === 'control' && reason !== said) {
-            this.#log(`member ${peer.id} at ${peer.address}: ${reason}`);
+            this.#log(`member ${peer.id} at ${address}: ${reason}`);
           }
           said = reason;
         },
@@ -295,10 +297,9 @@ class WebSocketMesh implements Mesh {
       link: ++this.#links,
     };
     const events: ConnectionEvents = {
-      verify: (theirs) => this.#verify(theirs),
+      verify: (theirs) => this.#refusal(theirs, peer !== undefined),
       open: (connection) => {
         if (this.#shaking.delete(connection)) shaken();
-        dialler?.settled();
         this.#opened(connection);
       },
       frame: (connection, frame) => this.#received(connection, frame),
@@ -313,32 +314,22 @@ class WebSocketMesh implements Mesh {
     return connection;
   }
 
-  #verify(theirs: Handshake): string | undefined {
-    const { member, incarnation, link } = theirs;
-    const isPeer = this.#peers.has(member);
-    const refused = this.#options.verify?.(theirs, isPeer);
-    if (refused !== undefined) return refused;
-    if (!isPeer) return `member ${member} is not known here`;
-    if (performance.now() < (this.#restsUntilMs.get(member) ?? 0)) {
-      return `frames of member ${member} were malformed a moment ago`;
-    }
-    const newest = this.#newest.get(`${member} ${theirs.channel}`);
-    if (newest === undefined || incarnation > newest.incarnation) return undefined;
-    if (incarnation < newest.incarnation) {
-      const last = newest.incarnation;
-      return `incarnation ${incarnation} of member ${member} is over, ${last} was here`;
-    }
-    return link > newest.link ? undefined : 'a newer link is up';
+  #refusal(theirs: Handshake, dialled: boolean): string | undefined {
+    const peer = this.#peers.get(theirs.member);
+    if (peer === undefined && this.#guests >= GUESTS_MAX) return 'too many unknown members';
+    return this.#admission.refusal(theirs, {
+      isPeer: peer?.address !== undefined,
+      dialled,
+      holdsOwn: peer?.diallers[theirs.channel]?.holds === true,
+    });
   }
 
   #opened(connection: Connection): void {
-    const { member, incarnation, channel, link } = connection.theirs!;
-    this.#newest.set(`${member} ${channel}`, { incarnation, link });
-    const peer = this.#peers.get(member);
-    if (peer === undefined) {
-      connection.end('peer removed');
-      return;
-    }
+    const { member, incarnation, channel } = connection.theirs!;
+    this.#admission.settled(connection.theirs!);
+    const peer = this.#peers.get(member) ?? newPeer(member);
+    this.#peers.set(member, peer);
+    peer.diallers[channel]?.settled();
     peer.connections[channel]?.end('replaced by a newer link');
     peer.connections[channel] = connection;
     if (channel === 'bulk') return;
@@ -364,11 +355,26 @@ class WebSocketMesh implements Mesh {
     const peer = this.#peers.get(theirs.member);
     if (peer?.connections[theirs.channel] !== connection) return;
     delete peer.connections[theirs.channel];
+    peer.diallers[theirs.channel]?.missed();
     if (theirs.channel === 'bulk' || peer.info === undefined) return;
     const { info } = peer;
     peer.info = undefined;
     this.#log(`link ${info.link} with member ${info.member} is down: ${reason}`);
     this.#handler?.linkDown(info);
+  }
+
+  get #guests(): number {
+    let guests = 0;
+    for (const { address } of this.#peers.values()) if (address === undefined) guests++;
+    return guests;
+  }
+
+  /** It may be gone, or this member has learnt since that it is none of the cluster any more. */
+  #reviewGuest(peer: Peer): void {
+    const theirs = (peer.connections.control ?? peer.connections.bulk)?.theirs;
+    if (theirs !== undefined && this.#admission.isWelcomeGuest(theirs)) return;
+    this.#removePeer(peer);
+    this.#admission.forget(peer.id);
   }
 
   #removePeer(peer: Peer): void {

@@ -12,6 +12,8 @@ import type { Life, World } from './world.ts';
 
 type Channel = 'control' | 'bulk';
 
+/** As the mesh: how long the member with the smaller id is left to dial before the other does. */
+const DIAL_PATIENCE_US = 1_000_000;
 const UNSENT_BYTES_MAX = 4 * 1024 * 1024;
 /** A frame of a connection long gone may still turn up so much later. */
 const GHOST_MS_MAX = 60_000;
@@ -33,10 +35,13 @@ export interface Weather {
   damageShare: number;
 }
 
-/** What a process says of itself in the handshake, and whom it refuses. */
+/**
+ * What a process says of itself in the handshake, and whom it refuses. `isPeer`: whether it wants
+ * that link itself.
+ */
 export interface Greeting {
   readonly dataDirectory: string;
-  refuses(member: MemberId, dataDirectory: string): boolean;
+  refuses(member: MemberId, dataDirectory: string, isPeer: boolean): boolean;
 }
 
 /** One direction of one link: FIFO per channel; `held` while the direction is clogged. */
@@ -243,17 +248,24 @@ export class Wires {
     return 50 + stream.exponential(tail ? weather.tailUs : weather.meanUs);
   }
 
-  #connect(a: MemberId, b: MemberId): void {
-    const [one, two] = [this.#networks.get(a), this.#networks.get(b)];
-    if (one === undefined || two === undefined || !one.wants(b) || !two.wants(a)) return;
+  #connect(a: MemberId, b: MemberId, waited = false): void {
+    const [one, two] = [this.#networks.get(Math.min(a, b)), this.#networks.get(Math.max(a, b))];
+    if (one === undefined || two === undefined) return;
+    const key = pairOf(a, b);
+    const former = this.#links.get(key);
+    if (former !== undefined && !former.broken) return;
+    if (!one.wants(two.member)) {
+      if (!two.wants(one.member)) return;
+      if (!waited) {
+        this.world.after(DIAL_PATIENCE_US, undefined, 'dial', () => this.#connect(a, b, true));
+        return;
+      }
+    }
     if (this.isClogged(a, b) || this.isClogged(b, a)) return;
     if (one.refuses(two) || two.refuses(one)) {
       this.refusals += 1;
       return;
     }
-    const key = pairOf(a, b);
-    const former = this.#links.get(key);
-    if (former !== undefined && !former.broken) return;
     const ends: [End, End] = [
       { network: one, lane: new Lane(), state: 'rising' },
       { network: two, lane: new Lane(), state: 'rising' },
@@ -338,8 +350,11 @@ export class SimNetwork implements Network {
     return this.life.alive && this.handler !== undefined && this.#peers.has(peer);
   }
 
+  /** Also everybody while nothing runs here that could judge. */
   refuses(other: SimNetwork): boolean {
-    return this.#greeting.refuses(other.member, other.#greeting.dataDirectory);
+    if (!this.life.alive || this.handler === undefined) return true;
+    const { member } = other;
+    return this.#greeting.refuses(member, other.#greeting.dataDirectory, this.wants(member));
   }
 
   start(handler: NetworkHandler): void {

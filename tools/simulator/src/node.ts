@@ -4,6 +4,7 @@ import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
 import type { FileError, FileSystem } from '@lockstep/model';
 import type { Configuration } from '@lockstep/raft';
 import {
+  isLedByAnother,
   type MemberReplica,
   openReplica,
   peerRefusal,
@@ -231,12 +232,12 @@ export class SimNode {
       }
       const greeting: Greeting = {
         dataDirectory: this.#dataDirectory,
-        refuses: (member, dataDirectory) => {
+        refuses: (member, dataDirectory, isPeer) => {
           const { replica } = this;
-          if (replica === undefined) return false;
-          const { voters, votersOutgoing, learners } = replica.status().configuration;
-          const isPeer = [voters, votersOutgoing, learners].some((ids) => ids.includes(member));
-          return peerRefusal(replica.state, { member, dataDirectory }, isPeer) !== undefined;
+          if (replica === undefined) return !isPeer;
+          const theirs = { member, dataDirectory };
+          const isLed = isLedByAnother(replica, member);
+          return peerRefusal(replica.state, theirs, isPeer, isLed) !== undefined;
         },
       };
       const network = this.#cluster.wires.join(this.id, incarnation, life, greeting);

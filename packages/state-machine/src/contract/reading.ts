@@ -90,6 +90,8 @@ export interface StateReader {
   members(): readonly MemberRecord[];
   /** Those that were removed, in ascending order of id; the newest thousand. */
   removedMembers(): readonly RemovedMember[];
+  /** Highest id given to a member so far; ids only grow. */
+  readonly lastMember: MemberId;
 
   /** Oldest revision that can be read of a keyspace with history; 0 before any compaction. */
   compactedRevision(keyspace: AnyKeyspace): Revision;
