@@ -73,6 +73,7 @@ export class EtcdLock extends Actor {
       const { succeeded } = await etcd.txn({ compare: this.#compare(token), success });
       return { result: succeeded };
     });
+    if (this.random.chance(0.1)) await this.#guarded(etcd, token);
   }
 
   async #guarded(etcd: Etcd, token: number): Promise<void> {

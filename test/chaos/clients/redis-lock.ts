@@ -39,6 +39,7 @@ export class RedisLock extends RedisActor {
       await this.#guarded(token, 'mark');
     }
     await this.#release(owner, token);
+    if (this.random.chance(0.1)) await this.#guarded(token, 'held');
   }
 
   async #acquire(owner: string): Promise<number | undefined> {

@@ -30,6 +30,7 @@ export class ZooKeeperLock extends SessionActor {
         return;
       }
       await this.#release(held);
+      if (this.random.chance(0.1)) await this.#guarded(held, this.connection);
       await pass(this.random.between(20, 200));
     }
   }

@@ -90,6 +90,14 @@ describe('fencing', () => {
     expect(whys([...holders, guarded(65, 80, 10, true)])).toEqual([]);
   });
 
+  it('notices a write after the release', () => {
+    const first = acquire(0, 5, 'a', 10);
+    expect(whys([first, release(6, 9, 10), guarded(8, 12, 10, true)])).toEqual([]);
+    expect(whys([first, release(6, 9, 10), guarded(10, 12, 10, true)])).toEqual([
+      'a stale write to r was accepted under token 10',
+    ]);
+  });
+
   it('notices a stale write by revision where time says nothing', () => {
     expect(whys([...holders, guarded(65, 80, 10, true, 11)])).toEqual([]);
     expect(whys([...holders, guarded(65, 80, 10, true, 13)])).toEqual([
