@@ -7,6 +7,7 @@ import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
 import {
   etcdDoor,
   type Journal,
+  judge,
   redisDoor,
   startWriter,
   tokenDoor,
@@ -106,6 +107,7 @@ describe('the leader is killed under load on all doors', () => {
     expect(new Set(tokens.flat()).size).toBe(tokens.flat().length);
     console.log(`${acknowledged} acknowledged writes, ${tokens.flat().length} tokens`);
     expect(acknowledged).toBeGreaterThan(KILLS * 10);
+    expect(judge(writers)).toEqual([]);
     const hashes = await cluster.stateHashes();
     expect(new Set(hashes).size, hashes.join(' ')).toBe(1);
   }, 60_000);

@@ -5,7 +5,15 @@ import { PREVIOUS, previousBuild } from '../support/previous-build.ts';
 import { Redis } from '../support/redis.ts';
 import { pass, until } from '../support/until.ts';
 import { body, Op, ZooKeeper } from '../support/zookeeper.ts';
-import { etcdDoor, redisDoor, startWriter, tokenDoor, type Writer, zookeeperDoor } from './load.ts';
+import {
+  etcdDoor,
+  judge,
+  redisDoor,
+  startWriter,
+  tokenDoor,
+  type Writer,
+  zookeeperDoor,
+} from './load.ts';
 
 const previous = previousBuild();
 if (previous.missing !== undefined) console.log(`skipped: ${previous.missing}`);
@@ -106,6 +114,7 @@ describe.skipIf(previous.missing !== undefined)(
         `acknowledged over the upgrade: ${written.join(', ')}; ${tokens.flat().length} tokens`,
       );
       expect(Math.min(...written)).toBeGreaterThan(100);
+      expect(judge([...writers.values()].flat())).toEqual([]);
       expect(new Set(await cluster.stateHashes()).size).toBe(1);
     }, 60_000);
   },
