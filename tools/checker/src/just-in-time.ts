@@ -82,6 +82,8 @@ class Walk {
   configurations = new Map<string, Configuration>();
   readonly #slots: (Candidate | undefined)[] = [];
   readonly #slotOf = new Map<Candidate, number>();
+  /** Slots of operations that nobody saw end; they are never free again. */
+  #endless = 0n;
 
   constructor() {
     const first = { state: null, done: 0n };
@@ -97,6 +99,7 @@ class Walk {
     const slot = free < 0 ? this.#slots.length : free;
     this.#slots[slot] = candidate;
     this.#slotOf.set(candidate, slot);
+    if (candidate.end === Infinity) this.#endless |= 1n << BigInt(slot);
   }
 
   return(candidate: Candidate): 'placed' | 'none' | 'too many' {
@@ -120,10 +123,28 @@ class Walk {
       if (seen.size > CONFIGURATIONS_MAX) return 'too many';
     }
     if (placed.size === 0) return 'none';
-    this.configurations = placed;
+    this.configurations = this.#withoutDominated(placed);
     this.#slots[slot] = undefined;
     this.#slotOf.delete(candidate);
     return 'placed';
+  }
+
+  /**
+   * Of two configurations that differ only in operations which never end, the one in which fewer of
+   * them have happened can do all that the other can.
+   */
+  #withoutDominated(placed: Map<string, Configuration>): Map<string, Configuration> {
+    if (placed.size === 1 || this.#endless === 0n) return placed;
+    const minimal = new Map<string, Configuration[]>();
+    for (const configuration of placed.values()) {
+      const { state, done } = configuration;
+      const group = keyOf({ state, done: done & ~this.#endless });
+      const least = minimal.get(group) ?? [];
+      if (least.some((other) => (other.done & ~done) === 0n)) continue;
+      const rest = least.filter((other) => (done & ~other.done) !== 0n);
+      minimal.set(group, [...rest, configuration]);
+    }
+    return new Map([...minimal.values()].flat().map((each) => [keyOf(each), each]));
   }
 
   *#successors({ state, done }: Configuration): Generator<Configuration> {
@@ -136,7 +157,10 @@ class Walk {
         tried.add(candidate.alike);
       }
       const after = step(state, candidate.operation);
-      if (after !== undefined) yield { state: after.state, done: done | bit };
+      if (after === undefined) continue;
+      // Where it changes nothing, nobody can tell that it happened: it may as well come later.
+      if (candidate.operation.outcome === 'unknown' && after.state === state) continue;
+      yield { state: after.state, done: done | bit };
     }
   }
 }

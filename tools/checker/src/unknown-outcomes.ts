@@ -42,7 +42,11 @@ export function candidates(operations: readonly Operation[]): Candidate[] {
     else if (operation.op === 'write' || operation.op === 'cas') {
       const seen = operation.value === null ? undefined : firstSeen.get(operation.value);
       if (seen !== undefined) list.push({ operation, start, end: seen, alike: undefined });
-      else if (blind) list.push({ operation, start, end: Infinity, alike: likeness(operation) });
+      else if (blind) {
+        // Nobody saw which value it was: one stands for all.
+        const unseen = { ...operation, value: UNSEEN };
+        list.push({ operation: unseen, start, end: Infinity, alike: likeness(operation) });
+      }
     } else if (operation.op === 'delete' || operation.op === 'add') {
       list.push({ operation, start, end: Infinity, alike: likeness(operation) });
     }
@@ -50,9 +54,10 @@ export function candidates(operations: readonly Operation[]): Candidate[] {
   return list;
 }
 
+const UNSEEN = '(unseen)';
+
 function likeness(operation: Operation): string {
   if (operation.op === 'add') return `add ${operation.value}`;
   if (operation.op === 'cas') return `cas ${operation.expected}`;
-  // Nobody saw which value it was.
   return operation.op;
 }

@@ -54,6 +54,24 @@ describe('linearizability without witness', () => {
     expect(whys([write(0, 1, 'a'), lost, cas(3, 'a', 'b', false)])).toEqual([]);
   });
 
+  it('is not lost among hundreds of writes whose outcome nobody knows', () => {
+    const history: Operation[] = [write(0, 1, 'v0')];
+    for (let i = 1; i < 400; i++) {
+      const at = i * 10;
+      const outcome = 'unknown';
+      history.push(
+        op(at, at + 1, { op: 'write', key: 'k', value: `lost${i}`, outcome }),
+        op(at, at + 2, { op: 'cas', key: 'k', expected: `v${i - 1}`, value: `l${i}`, outcome }),
+        op(at + 3, at + 4, { op: 'cas', key: 'k', expected: 'x', value: `f${i}`, result: false }),
+        write(at + 5, at + 6, `v${i}`),
+        read(at + 7, at + 8, `v${i}`),
+      );
+    }
+    expect(checkLinearizability(history)).toMatchObject({ violations: [], undecided: [] });
+    history.push(read(4001, 4002, 'v7'));
+    expect(whys(history)).toHaveLength(1);
+  });
+
   it('judges deletions by whether there was something', () => {
     const take = (call: number, result: boolean): Operation =>
       op(call, call + 1, { op: 'delete', key: 'k', result });
