@@ -1,5 +1,6 @@
 import {
   BinaryFormatError,
+  copyBytes,
   type Index,
   LockstepError,
   type MemberId,
@@ -220,7 +221,7 @@ export class LogRepair {
       return;
     }
     for (const entry of answer.entries) {
-      this.#entries.set(entry.index, { ...entry, data: entry.data.slice() });
+      this.#entries.set(entry.index, { ...entry, data: copyBytes(entry.data) });
     }
     this.#say(
       `member ${from} gave ${answer.entries.length} of entries ${gap.first} to ${gap.last}`,
