@@ -18,14 +18,18 @@ export interface Miss {
 
 /**
  * Main program of a bundle: runs seeds from the first one on until one finds something, the last
- * one is done or the CPU time is spent. Arguments: first seed, last seed, CPU seconds.
+ * one is done or the CPU time is spent. Arguments: first seed, last seed, CPU seconds, and the
+ * invariants that count, if not all do.
  */
-function hunt([first = '1', last = first, seconds = '600']: readonly string[]): Catch | Miss {
+function hunt(args: readonly string[]): Catch | Miss {
+  const [first = '1', last = first, seconds = '600', ...invariants] = args;
   let seeds = 0;
   for (let seed = Number(first); seed <= Number(last); seed++) {
     if (cpuSeconds() > Number(seconds)) break;
     const found = violationOf(seed);
-    if (found !== undefined) return { kind: 'caught', seed, ...found, cpuSeconds: cpuSeconds() };
+    const counts = invariants.length === 0 || invariants.includes(found?.invariant ?? '');
+    if (found !== undefined && counts)
+      return { kind: 'caught', seed, ...found, cpuSeconds: cpuSeconds() };
     seeds += 1;
   }
   return { kind: 'missed', seeds, cpuSeconds: cpuSeconds() };

@@ -34,7 +34,8 @@ export class Hunter {
     let seeds = 0;
     let { first } = range;
     for (;;) {
-      const found = await run(file, { ...range, first, cpuSeconds: range.cpuSeconds - spent });
+      const left = { ...range, first, cpuSeconds: range.cpuSeconds - spent };
+      const found = await run(file, left, mutant.killedBy);
       spent += found.cpuSeconds;
       if (found.kind === 'missed') {
         return { kind: 'missed', seeds: seeds + found.seeds, cpuSeconds: spent };
@@ -74,9 +75,13 @@ function isBroken({ message }: Catch): boolean {
   return /ReferenceError|SyntaxError|is not a function/.test(message);
 }
 
-function run(file: string, { first, last, cpuSeconds }: Range): Promise<Catch | Miss> {
+function run(
+  file: string,
+  { first, last, cpuSeconds }: Range,
+  invariants: readonly string[] = [],
+): Promise<Catch | Miss> {
   return new Promise((resolve, reject) => {
-    const child = fork(file, [`${first}`, `${last}`, `${cpuSeconds}`]);
+    const child = fork(file, [...[first, last, cpuSeconds].map(String), ...invariants]);
     let result: Catch | Miss | undefined;
     child.on('message', (message) => {
       result = message as Catch | Miss;

@@ -16,6 +16,9 @@ export interface Mutant {
   /** Entry of the bug catalogue, or section of the design, that it is drawn from. */
   readonly catalogue: string;
   readonly edits: readonly Edit[];
+  /** Only these invariants count as a kill: for a defect that upsets the course of a run so that it
+   * meets other trouble first. Left out: any. */
+  readonly killedBy?: readonly string[];
 }
 
 /**

@@ -58,6 +58,7 @@ export const LOCKS: readonly Mutant[] = [
     name: 'fence-accepts-stale',
     title: 'a resource accepts a token below the highest it has seen',
     catalogue: 'design §9',
+    killedBy: ['GuardedWrite'],
     edits: [{ file: FENCE, find: 'if (token < highest) {', replace: 'if (token < 0) {' }],
   },
   {
