@@ -1,6 +1,5 @@
 import type { Mutant } from '../mutant.ts';
 
-const READ_INDEX = 'packages/raft/src/read-index.ts';
 const READER = 'packages/replica/src/reader.ts';
 
 /** Linearizable reads (catalogue R). */
@@ -27,17 +26,10 @@ export const READS: readonly Mutant[] = [
         find: 'return Math.min(round, this.reads.round);',
         replace: 'return Math.max(round, this.reads.round);',
       },
-    ],
-  },
-  {
-    name: 'read-joins-old-round',
-    title: 'a read is confirmed by answers to heartbeats that were sent before it came',
-    catalogue: 'R-2',
-    edits: [
       {
-        file: READ_INDEX,
-        find: 'this.open = true; this.round++;',
-        replace: 'this.open = true; if (!this.waiting) this.round++;',
+        file: 'packages/raft/src/leader.ts',
+        find: 'if (core.membership.voters.size === 1) answerReads(core, leadership);',
+        replace: 'answerReads(core, leadership);',
       },
     ],
   },
