@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from './bundle.ts';
+import { CANDIDATES } from './catalogue/candidates.ts';
 import { MUTANTS } from './catalogue.ts';
 import { Hunter } from './hunter.ts';
 import type { Mutant } from './mutant.ts';
@@ -51,7 +52,7 @@ function planOf(args: string[]): Plan {
 }
 
 function mutantOf(name: string): Mutant {
-  const found = MUTANTS.find((mutant) => mutant.name === name);
+  const found = [...MUTANTS, ...CANDIDATES].find((mutant) => mutant.name === name);
   if (found === undefined) throw new Error(`--only: there is no mutant ${name}`);
   return found;
 }

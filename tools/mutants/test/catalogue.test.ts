@@ -3,19 +3,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
+import { CANDIDATES } from '../src/catalogue/candidates.ts';
 import { MUTANTS } from '../src/catalogue.ts';
 import { applyEdits } from '../src/mutant.ts';
 
+const ALL = [...MUTANTS, ...CANDIDATES];
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 describe('the mutants', () => {
   it('have names of their own', () => {
-    const names = MUTANTS.map(({ name }) => name);
+    const names = ALL.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[a-z0-9-]+$/);
   });
 
-  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+  it.each(ALL.map((mutant) => [mutant.name, mutant] as const))(
     'can be applied to the present tree: %s',
     (_name, mutant) => {
       for (const file of new Set(mutant.edits.map((edit) => edit.file))) {

@@ -41,18 +41,6 @@ export const DOORS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'sequence-number-reused',
-    title: 'the number of a sequential node is that of its living siblings',
-    catalogue: 'zookeeper sequence',
-    edits: [
-      {
-        file: 'packages/adapter-zookeeper/src/tree-change.ts',
-        find: 'sequenceSuffix(parent.creates)',
-        replace: 'sequenceSuffix(parent.children)',
-      },
-    ],
-  },
-  {
     name: 'ephemeral-outlives-session',
     title: 'an ephemeral node does not hang on its session',
     catalogue: 'A-13',
@@ -131,18 +119,6 @@ export const DOORS: readonly Mutant[] = [
         file: 'packages/adapter-redis/src/commands/pubsub.ts',
         find: 'const NAME_BYTES_MAX = 4096;',
         replace: 'const NAME_BYTES_MAX = 4096; let publishedHere = 0;',
-      },
-    ],
-  },
-  {
-    name: 'former-connection-writes',
-    title: 'a connection goes on writing for a session that has moved to another',
-    catalogue: 'design §4',
-    edits: [
-      {
-        file: 'packages/state-machine/src/machine.ts',
-        find: "return lease.epoch === epoch ? undefined : 'session-moved';",
-        replace: "return lease.epoch >= epoch ? undefined : 'session-moved';",
       },
     ],
   },

@@ -2,8 +2,6 @@ import type { Mutant } from '../mutant.ts';
 
 const ELECTION = 'packages/raft/src/election.ts';
 const CORE = 'packages/raft/src/core.ts';
-const STEP = 'packages/raft/src/step.ts';
-const LEADER = 'packages/raft/src/leader.ts';
 const READY = 'packages/raft/src/ready.ts';
 
 /** Elections, terms, pre-vote and check-quorum (catalogue E). */
@@ -117,30 +115,6 @@ export const ELECTIONS: readonly Mutant[] = [
         file: ELECTION,
         find: 'if (!request.preVote) becomeFollower(core, request.term, NO_MEMBER);',
         replace: 'becomeFollower(core, request.term, NO_MEMBER);',
-      },
-    ],
-  },
-  {
-    name: 'no-check-quorum',
-    title: 'a leader that reaches no majority goes on leading',
-    catalogue: 'E-10',
-    edits: [
-      {
-        file: LEADER,
-        find: 'if (!leadership.takeQuorumActive()) {',
-        replace: 'if (!leadership.takeQuorumActive() && core.term < 0) {',
-      },
-    ],
-  },
-  {
-    name: 'stale-term-silence',
-    title: 'a leader of an earlier term is not told of the present one',
-    catalogue: 'E-8, E-14',
-    edits: [
-      {
-        file: STEP,
-        find: "if (message.kind === 'append' || message.kind === 'heartbeat') {",
-        replace: "if (message.kind === 'append' && message.term < 0) {",
       },
     ],
   },

@@ -44,18 +44,6 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'old-append-truncates',
-    title: 'an append that repeats known entries cuts off those behind them',
-    catalogue: 'Raft §5.3, B-14',
-    edits: [
-      {
-        file: LOG,
-        find: 'if (known < entries.length) this.append(known === 0 ? entries : entries.slice(known));',
-        replace: 'this.append(entries.filter((entry) => entry.index > this.#commit));',
-      },
-    ],
-  },
-  {
     name: 'acknowledged-before-durable',
     title: 'an append is acknowledged before it is on disk',
     catalogue: 'D-6, rule 2 of §2.2',
@@ -145,18 +133,6 @@ export const LOG_MUTANTS: readonly Mutant[] = [
         file: REPLICATION,
         find: "if (peer.state === 'probe') { peer.probeSent = false;",
         replace: "if (peer.state === 'probe') { peer.probeSent = peer.match >= 0;",
-      },
-    ],
-  },
-  {
-    name: 'previous-term-not-compared',
-    title: 'an append is accepted whatever the term of the entry before it',
-    catalogue: 'B-5, Raft §5.3',
-    edits: [
-      {
-        file: FOLLOWER,
-        find: 'if (prevIndex > log.lastIndex || log.term(prevIndex) !== prevTerm) {',
-        replace: 'if (prevIndex > log.lastIndex || prevTerm < 0) {',
       },
     ],
   },

@@ -41,44 +41,6 @@ export const MEMBERSHIP: readonly Mutant[] = [
     ],
   },
   {
-    name: 'learner-counts',
-    title: 'learners count in the quorum that commits',
-    catalogue: 'M-6',
-    edits: [
-      {
-        file: 'packages/raft/src/leadership.ts',
-        find: 'return quorumIndex(this.#membership.configuration, this.#matchOf);',
-        replace: `const { configuration } = this.#membership;
-          const voters = [...configuration.voters, ...configuration.learners];
-          return quorumIndex({ ...configuration, voters }, this.#matchOf);`,
-      },
-    ],
-  },
-  {
-    name: 'joint-commit-by-one-half',
-    title: 'in a joint configuration the incoming half alone commits',
-    catalogue: 'thesis §4.3',
-    edits: [
-      {
-        file: 'packages/raft/src/quorum.ts',
-        find: 'return Math.min(incoming, majorityIndex(sets.votersOutgoing, acknowledged));',
-        replace: 'return incoming;',
-      },
-    ],
-  },
-  {
-    name: 'joint-elected-by-one-half',
-    title: 'in a joint configuration the incoming half alone elects',
-    catalogue: 'thesis §4.3',
-    edits: [
-      {
-        file: 'packages/raft/src/quorum.ts',
-        find: 'const outgoing = majorityVote(sets.votersOutgoing, voteOf);',
-        replace: 'const outgoing = majorityVote([], voteOf);',
-      },
-    ],
-  },
-  {
     name: 'joint-never-left',
     title: 'nobody proposes to leave a joint configuration',
     catalogue: 'M-2',

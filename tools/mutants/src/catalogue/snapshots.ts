@@ -1,7 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
 const LOAD = 'packages/state-machine/src/image-load.ts';
-const COMPACTION = 'packages/replica/src/log-compaction.ts';
 const WRITER = 'packages/replica/src/image-writer.ts';
 
 /** Snapshots, images and the border of the log (catalogue S, D-8, A-13). */
@@ -61,18 +60,6 @@ export const SNAPSHOTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'log-dropped-early',
-    title: 'log entries go when they are applied, though the image does not hold them yet',
-    catalogue: 'S-1, S-7',
-    edits: [
-      {
-        file: COMPACTION,
-        find: 'const upTo = Math.min(position.index,',
-        replace: 'const upTo = Math.min(this.#raft.status().applied,',
-      },
-    ],
-  },
-  {
     name: 'position-not-with-data',
     title: 'the applied index is written in another batch than the data',
     catalogue: 'D-8',
@@ -87,18 +74,6 @@ export const SNAPSHOTS: readonly Mutant[] = [
         file: WRITER,
         find: 'function batchOf(',
         replace: 'let lastPosition: ImagePosition | undefined; function batchOf(',
-      },
-    ],
-  },
-  {
-    name: 'snapshot-not-durable',
-    title: 'a snapshot is acknowledged before it is on disk',
-    catalogue: 'rule 3 of §2.2',
-    edits: [
-      {
-        file: 'packages/replica/src/snapshot-receiver.ts',
-        find: 'this.#write([], true, store,',
-        replace: 'this.#write([], false, store,',
       },
     ],
   },

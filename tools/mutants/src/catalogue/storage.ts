@@ -2,7 +2,6 @@ import type { Mutant } from '../mutant.ts';
 
 const WRITER = 'packages/storage/src/wal/segment-writer.ts';
 const SCAN = 'packages/storage/src/wal/segment-scan.ts';
-const CHANGE = 'packages/storage/src/log-change.ts';
 
 /** The write-ahead log and the data directory (catalogue D). */
 export const STORAGE: readonly Mutant[] = [
@@ -11,18 +10,6 @@ export const STORAGE: readonly Mutant[] = [
     title: 'a log record counts as durable without a sync',
     catalogue: 'D-5, D-6',
     edits: [{ file: WRITER, find: '.writeDurably(open.file,', replace: '.write(open.file,' }],
-  },
-  {
-    name: 'header-not-synced',
-    title: 'a new segment is used before its header is on disk',
-    catalogue: 'D-7, D-11',
-    edits: [
-      {
-        file: WRITER,
-        find: 'runSteps([write, (next) => fileSystem.sync(file, next)], (error) => {',
-        replace: 'runSteps([write], (error) => {',
-      },
-    ],
   },
   {
     name: 'failed-sync-ignored',
@@ -63,31 +50,6 @@ export const STORAGE: readonly Mutant[] = [
         file: SCAN,
         find: "return this.#stop('damaged', 'record fails its checksum', later);",
         replace: "return this.#stop('torn', 'record fails its checksum', later);",
-      },
-    ],
-  },
-  {
-    name: 'tear-called-damage',
-    title: 'a record that a power loss tore is taken for damage',
-    catalogue: 'D-7',
-    edits: [
-      {
-        file: SCAN,
-        find: "if (isTorn) return this.#stop('torn', 'a sector of the last record is missing');",
-        replace:
-          "if (isTorn) return this.#stop('damaged', 'a sector of the last record is missing');",
-      },
-    ],
-  },
-  {
-    name: 'group-keeps-first-state',
-    title: 'of several hard states in one write the first one is kept',
-    catalogue: 'B-15',
-    edits: [
-      {
-        file: CHANGE,
-        find: 'hardState = task.hardState ?? hardState;',
-        replace: 'hardState = hardState ?? task.hardState;',
       },
     ],
   },

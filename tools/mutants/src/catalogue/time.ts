@@ -1,7 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
 const RENEWAL = 'packages/state-machine/src/lease/renewal.ts';
-const LEADERSHIP = 'packages/replica/src/leadership.ts';
 
 /** Cluster time and leases (design §6, catalogue A-3 to A-5). */
 export const TIME: readonly Mutant[] = [
@@ -57,29 +56,6 @@ export const TIME: readonly Mutant[] = [
     this.#inFlight = [];
     for (const { waiter } of asked) waiter.renewed(true);
     return group;`,
-      },
-    ],
-  },
-  {
-    name: 'time-from-remembered-maximum',
-    title: 'the clock of a former leader runs on, and cluster time with it when it leads again',
-    catalogue: 'design §6',
-    edits: [
-      {
-        file: 'packages/replica/src/loop.ts',
-        find: 'this.clusterClock.advance(nowMs, this.quorumLive);',
-        replace: 'this.clusterClock.advance(nowMs, nowMs > 0);',
-      },
-      {
-        file: LEADERSHIP,
-        find: 'options.clock.begin(time, options.monotonicMs());',
-        replace:
-          'time = Math.max(time, options.clock.now); options.clock.begin(time, options.monotonicMs());',
-      },
-      {
-        file: LEADERSHIP,
-        find: 'const time = last === undefined',
-        replace: 'let time = last === undefined',
       },
     ],
   },

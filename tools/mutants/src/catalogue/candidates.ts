@@ -1,0 +1,203 @@
+import type { Mutant } from '../mutant.ts';
+
+/**
+ * Defects that the simulator ought to find and has not been seen to find in a minute or two. They
+ * are run by `--only NAME` and stand in no table; whoever makes the simulator find one moves it to
+ * its subject. One that nothing can notice is deleted.
+ */
+export const CANDIDATES: readonly Mutant[] = [
+  {
+    name: 'no-check-quorum',
+    title: 'a leader that reaches no majority goes on leading',
+    catalogue: 'E-10',
+    edits: [
+      {
+        file: 'packages/raft/src/leader.ts',
+        find: 'if (!leadership.takeQuorumActive()) {',
+        replace: 'if (!leadership.takeQuorumActive() && core.term < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'stale-term-silence',
+    title: 'a leader of an earlier term is not told of the present one',
+    catalogue: 'E-8, E-14',
+    edits: [
+      {
+        file: 'packages/raft/src/step.ts',
+        find: "if (message.kind === 'append' || message.kind === 'heartbeat') {",
+        replace: "if (message.kind === 'append' && message.term < 0) {",
+      },
+    ],
+  },
+  {
+    name: 'old-append-truncates',
+    title: 'an append that repeats known entries cuts off those behind them',
+    catalogue: 'Raft §5.3, B-14',
+    edits: [
+      {
+        file: 'packages/raft/src/log.ts',
+        find: 'if (known < entries.length) this.append(known === 0 ? entries : entries.slice(known));',
+        replace: 'this.append(entries.filter((entry) => entry.index > this.#commit));',
+      },
+    ],
+  },
+  {
+    name: 'previous-term-not-compared',
+    title: 'an append is accepted whatever the term of the entry before it',
+    catalogue: 'B-5, Raft §5.3',
+    edits: [
+      {
+        file: 'packages/raft/src/follower.ts',
+        find: 'if (prevIndex > log.lastIndex || log.term(prevIndex) !== prevTerm) {',
+        replace: 'if (prevIndex > log.lastIndex || prevTerm < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'learner-counts',
+    title: 'learners count in the quorum that commits',
+    catalogue: 'M-6',
+    edits: [
+      {
+        file: 'packages/raft/src/leadership.ts',
+        find: 'return quorumIndex(this.#membership.configuration, this.#matchOf);',
+        replace: `const { configuration } = this.#membership;
+          const voters = [...configuration.voters, ...configuration.learners];
+          return quorumIndex({ ...configuration, voters }, this.#matchOf);`,
+      },
+    ],
+  },
+  {
+    name: 'joint-commit-by-one-half',
+    title: 'in a joint configuration the incoming half alone commits',
+    catalogue: 'thesis §4.3',
+    edits: [
+      {
+        file: 'packages/raft/src/quorum.ts',
+        find: 'return Math.min(incoming, majorityIndex(sets.votersOutgoing, acknowledged));',
+        replace: 'return incoming;',
+      },
+    ],
+  },
+  {
+    name: 'joint-elected-by-one-half',
+    title: 'in a joint configuration the incoming half alone elects',
+    catalogue: 'thesis §4.3',
+    edits: [
+      {
+        file: 'packages/raft/src/quorum.ts',
+        find: 'const outgoing = majorityVote(sets.votersOutgoing, voteOf);',
+        replace: 'const outgoing = majorityVote([], voteOf);',
+      },
+    ],
+  },
+  {
+    name: 'log-dropped-early',
+    title: 'log entries go when they are applied, though the image does not hold them yet',
+    catalogue: 'S-1, S-7',
+    edits: [
+      {
+        file: 'packages/replica/src/log-compaction.ts',
+        find: 'Math.min(position.index, log.lastIndex()',
+        replace: 'Math.min(this.#raft.status().applied, log.lastIndex()',
+      },
+    ],
+  },
+  {
+    name: 'snapshot-not-durable',
+    title: 'a snapshot is acknowledged before it is on disk',
+    catalogue: 'rule 3 of §2.2',
+    edits: [
+      {
+        file: 'packages/replica/src/snapshot-receiver.ts',
+        find: 'this.#write([], true, store,',
+        replace: 'this.#write([], false, store,',
+      },
+    ],
+  },
+  {
+    name: 'header-not-synced',
+    title: 'a new segment is used before its header is on disk',
+    catalogue: 'D-7, D-11',
+    edits: [
+      {
+        file: 'packages/storage/src/wal/segment-writer.ts',
+        find: 'runSteps([write, (next) => fileSystem.sync(file, next)], (error) => {',
+        replace: 'runSteps([write], (error) => {',
+      },
+    ],
+  },
+  {
+    name: 'tear-called-damage',
+    title: 'a record that a power loss tore is taken for damage',
+    catalogue: 'D-7',
+    edits: [
+      {
+        file: 'packages/storage/src/wal/segment-scan.ts',
+        find: "if (isTorn) return this.#stop('torn', 'a sector of the last record is missing');",
+        replace:
+          "if (isTorn) return this.#stop('damaged', 'a sector of the last record is missing');",
+      },
+    ],
+  },
+  {
+    name: 'group-keeps-first-state',
+    title: 'of several hard states in one write the first one is kept',
+    catalogue: 'B-15',
+    edits: [
+      {
+        file: 'packages/storage/src/log-change.ts',
+        find: 'hardState = task.hardState ?? hardState;',
+        replace: 'hardState = hardState ?? task.hardState;',
+      },
+    ],
+  },
+  {
+    name: 'time-from-remembered-maximum',
+    title: 'the clock of a former leader runs on, and cluster time with it when it leads again',
+    catalogue: 'design §6',
+    edits: [
+      {
+        file: 'packages/replica/src/loop.ts',
+        find: 'this.clusterClock.advance(nowMs, this.quorumLive);',
+        replace: 'this.clusterClock.advance(nowMs, nowMs > 0);',
+      },
+      {
+        file: 'packages/replica/src/leadership.ts',
+        find: 'options.clock.begin(time, options.monotonicMs());',
+        replace:
+          'time = Math.max(time, options.clock.now); options.clock.begin(time, options.monotonicMs());',
+      },
+      {
+        file: 'packages/replica/src/leadership.ts',
+        find: 'const time = last === undefined',
+        replace: 'let time = last === undefined',
+      },
+    ],
+  },
+  {
+    name: 'sequence-number-reused',
+    title: 'the number of a sequential node is that of its living siblings',
+    catalogue: 'zookeeper sequence',
+    edits: [
+      {
+        file: 'packages/adapter-zookeeper/src/tree-change.ts',
+        find: 'sequenceSuffix(parent.creates)',
+        replace: 'sequenceSuffix(parent.children)',
+      },
+    ],
+  },
+  {
+    name: 'former-connection-writes',
+    title: 'a connection goes on writing for a session that has moved to another',
+    catalogue: 'design §4',
+    edits: [
+      {
+        file: 'packages/state-machine/src/machine.ts',
+        find: "return lease.epoch === epoch ? undefined : 'session-moved';",
+        replace: "return lease.epoch >= epoch ? undefined : 'session-moved';",
+      },
+    ],
+  },
+];
