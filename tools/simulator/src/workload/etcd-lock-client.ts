@@ -118,7 +118,7 @@ export class EtcdLockClient extends EtcdDoorClient {
       (error, response) => {
         if (!waits) return;
         waits = false;
-        this.expect('lock', error, GONE, 'session expired', 'lease');
+        this.expect('lock', error, GONE, 'session is expired', 'lease');
         if (response === undefined || connection.isOver) this.done();
         else this.#look(connection, lock, textOf(response.key));
       },
