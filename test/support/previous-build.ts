@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,35 +16,50 @@ export type PreviousBuild =
   | { readonly main?: undefined; readonly missing: string };
 
 /**
- * The previous release, built once into the cache of tools (LOCKSTEP_TOOLS). Without the history or
- * the packages it needs it is missing, and says why; where CI is set, that is an error.
+ * The previous release, built once into the cache of tools (LOCKSTEP_TOOLS). A clone without the
+ * history cannot have it, and says so; that it cannot be built is an error where CI is set.
  */
 export function previousBuild(): PreviousBuild {
   const tools = process.env.LOCKSTEP_TOOLS ?? join(homedir(), '.cache', 'lockstep-tools');
   const directory = join(tools, `previous-${PREVIOUS}`);
   const main = join(directory, 'apps/lockstep/dist/main.js');
-  const built = join(directory, 'built');
-  if (existsSync(built)) return { main };
+  if (existsSync(main)) return { main };
+  const commit = previousCommit();
+  if (commit === undefined) {
+    return { missing: `neither tag v${PREVIOUS} nor commit ${PREVIOUS_COMMIT} is in this clone` };
+  }
+  // Another process may be building it too: whoever is done first gives it its name.
+  const draft = `${directory}.${process.pid}`;
   try {
-    mkdirSync(directory, { recursive: true });
-    const run = (command: string, ...args: string[]): void =>
-      void execFileSync(command, args, { cwd: directory, stdio: 'pipe', timeout: 300_000 });
-    const archive = execFileSync('git', ['archive', previousCommit()], {
-      cwd: ROOT,
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    execFileSync('tar', ['-x'], { cwd: directory, input: archive });
-    run('npm', 'ci', '--prefer-offline', '--no-audit', '--no-fund');
-    run('npx', 'tsc', '-b');
-    writeFileSync(built, '');
+    build(commit, draft);
+    try {
+      renameSync(draft, directory);
+    } catch (error) {
+      if (!existsSync(main)) throw error;
+    }
     return { main };
   } catch (error) {
     if (process.env.CI !== undefined) throw error;
     return { missing: `the previous release cannot be built: ${(error as Error).message}` };
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
   }
 }
 
-function previousCommit(): string {
+function build(commit: string, directory: string): void {
+  mkdirSync(directory, { recursive: true });
+  const run = (command: string, ...args: string[]): void =>
+    void execFileSync(command, args, { cwd: directory, stdio: 'pipe', timeout: 300_000 });
+  const archive = execFileSync('git', ['archive', commit], {
+    cwd: ROOT,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  execFileSync('tar', ['-x'], { cwd: directory, input: archive });
+  run('npm', 'ci', '--prefer-offline', '--no-audit', '--no-fund');
+  run('npx', 'tsc', '-b');
+}
+
+function previousCommit(): string | undefined {
   for (const name of [`v${PREVIOUS}`, PREVIOUS_COMMIT]) {
     try {
       const args = ['rev-parse', '--verify', '--quiet', `${name}^{commit}`];
@@ -53,5 +68,5 @@ function previousCommit(): string {
       // Try the next name.
     }
   }
-  throw new Error(`neither tag v${PREVIOUS} nor commit ${PREVIOUS_COMMIT} is in this clone`);
+  return undefined;
 }
