@@ -2,6 +2,7 @@ import type { MemberReplica } from '@lockstep/replica';
 import type { Defects } from '../defects.ts';
 import type { SimNode } from '../node.ts';
 import type { Oracle } from '../oracle.ts';
+import type { Stream } from '../seed.ts';
 import type { Settings } from '../settings.ts';
 import type { World } from '../world.ts';
 import { type Client, type ClientContext, WaitTable } from './client.ts';
@@ -24,6 +25,7 @@ export class Workload {
   readonly waits = new WaitTable();
   readonly #clients: Client[] = [];
   readonly #doorClients: DoorClient[];
+  readonly #doorways: Doorways;
   readonly #deposedReads: DeposedReads;
   #stopped = false;
 
@@ -46,6 +48,7 @@ export class Workload {
     for (const node of nodes) this.#clients.push(...this.#clientsOf(node));
     const doorways = new Doorways(world, settings, oracle, defects);
     this.#doorClients = this.#clientsOfDoors(doorways);
+    this.#doorways = doorways;
     oracle.openings.push((node, replica) => {
       this.#follow(node, replica);
       doorways.opened(node, replica);
@@ -107,6 +110,16 @@ export class Workload {
   start(): void {
     this.#deposedReads.start();
     for (const client of [...this.#clients, ...this.#doorClients]) client.start();
+    if (this.#doorClients.length > 0) this.#breakConnections(this.#world.stream('resets'));
+  }
+
+  /** Now and then the network breaks the clients' connections to a member. */
+  #breakConnections(stream: Stream): void {
+    this.#world.after(stream.exponential(3_000_000), undefined, 'reset', () => {
+      if (this.#stopped) return;
+      this.#doorways.reset(stream);
+      this.#breakConnections(stream);
+    });
   }
 
   stop(): void {
