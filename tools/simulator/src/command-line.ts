@@ -65,7 +65,8 @@ export function planOf(argv: readonly string[], nowSeconds: number): Plan | unde
   const seeds = rangeOf(values.seed ?? values.seeds);
   if (seeds !== undefined) return { ...common, ...seeds, minutes, kinds };
   const endless = values.count === undefined && values.minutes !== undefined;
-  const count = profile === undefined ? whole('--count', values.count ?? '100') : 1;
+  const isOne = profile !== undefined || replay !== undefined;
+  const count = isOne ? 1 : whole('--count', values.count ?? '100');
   const last = endless ? Number.MAX_SAFE_INTEGER : from + count - 1;
   return { ...common, first: from, last, minutes, kinds };
 }

@@ -81,10 +81,17 @@ export class Liveness {
     return this.#stream.shuffled(sound).slice(0, size);
   }
 
-  /** Who is not of the core is gone, or cut off one way or both, or as the faults left it. */
+  /**
+   * Who is not of the core is gone, or cut off one way or both, or as the faults left it; but not
+   * linked to a part of the core only: a leader outside could then keep that part, by right.
+   */
   #breakFurther(node: SimNode, core: readonly SimNode[]): void {
     const { wires } = this.#options.nemesis;
-    const way = this.#stream.pick(['down', 'down', 'mute', 'deaf', 'cut', 'as it is']);
+    const drawn = this.#stream.pick(['down', 'down', 'mute', 'deaf', 'cut', 'as it is']);
+    const isPartial = core.some(
+      ({ id }) => wires.isClogged(id, node.id) || wires.isClogged(node.id, id),
+    );
+    const way = isPartial && drawn === 'as it is' ? 'cut' : drawn;
     if (way === 'down') node.crash(this.#stream.chance(0.5));
     for (const { id } of core) {
       if (way === 'mute' || way === 'cut') wires.clog(node.id, id);

@@ -59,7 +59,7 @@ function keep(result: RunResult, plan: Plan): void {
 function runAll(plan: Plan, tally: Tally): void {
   const startMs = performance.now();
   let toldMs = startMs;
-  const last = plan.replay === undefined ? plan.last : plan.first;
+  const { last } = plan;
   for (let seed = plan.first; seed <= last; seed++) {
     const nowMs = performance.now();
     if (nowMs - startMs >= plan.minutes * 60_000) break;
