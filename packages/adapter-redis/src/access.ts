@@ -5,7 +5,7 @@ import type { Execution } from './command.ts';
 import { CommandError, WRONG_TYPE } from './errors.ts';
 import type { Expiry } from './expiry.ts';
 import { keyspaceOf, type RedisRecord } from './keyspaces.ts';
-import { type RedisValue, type SetValue, stringValue, valueCodec } from './value.ts';
+import { type RedisValue, type SetValue, stringValue, writtenBytes } from './value.ts';
 
 /** The transaction of a command that writes; the door never runs those behind a barrier. */
 export function writing(execution: Execution): Transaction {
@@ -66,7 +66,7 @@ export function setExpiry(
   record: RedisRecord,
   expiry: Expiry | undefined,
 ): void {
-  execution.spendBytes(valueCodec.sizeBytes(record.value));
+  execution.spendBytes(writtenBytes(record.value));
   const { absolute: _, ...rest } = record.value;
   const value: RedisValue =
     expiry?.absolute === undefined ? rest : { ...rest, absolute: expiry.absolute };

@@ -32,6 +32,14 @@ export function stringValue(text: ByteString): StringValue {
   return { kind: 'string', text };
 }
 
+/**
+ * Bytes that a command pays for which writes the value once more. Part of what the log means, since
+ * a budget that is used up undoes a transaction: for a string as the first release counted.
+ */
+export function writtenBytes(value: RedisValue): number {
+  return value.kind === 'string' ? value.text.length : 0;
+}
+
 const STRING = 1;
 /** Written from feature level 2 on. */
 const SET = 2;

@@ -16,7 +16,7 @@ import { keyspaceOf, type RedisRecord, redisKeyspaces } from '../keyspaces.ts';
 import { OK, type Reply, status } from '../reply.ts';
 import type { ScanIndex } from '../scan.ts';
 import { everyKey } from '../scan.ts';
-import { type RedisValue, valueCodec } from '../value.ts';
+import { type RedisValue, writtenBytes } from '../value.ts';
 import { setEncoding } from './set-type.ts';
 
 /** Keys one call may look at before it gives way: its budget counts elements touched. */
@@ -46,7 +46,7 @@ function place(
   { deadline }: RedisRecord,
   value: RedisValue,
 ): void {
-  execution.spendBytes(valueCodec.sizeBytes(value));
+  execution.spendBytes(writtenBytes(value));
   dropFormer(execution, key, db);
   const options = { deadline, lease: NO_LEASE, token: 'new' } as const;
   writing(execution).put(keyspaceOf(db), key, value, options);
