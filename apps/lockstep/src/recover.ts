@@ -102,7 +102,11 @@ async function recoverLocked(flags: RecoverFlags): Promise<void> {
       voters: bootstrap.members.map(({ id }) => id),
       ...{ votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false },
     },
-    command: encodeRefound({ member: identity.member, clusterId: formation.clusterId }),
+    command: encodeRefound({
+      member: identity.member,
+      clusterId: formation.clusterId,
+      peerAddress: flags.advertisePeer === undefined ? '' : (formation.self?.peerAddress ?? ''),
+    }),
     clock: nodeClock,
   });
   copyFileSync(join(dataDir, 'identity.json'), join(dataDir, backupName(identity.cluster)));

@@ -5,6 +5,8 @@ import {
   type MemberId,
   ProcedureFamily,
   type Revision,
+  utf8Bytes,
+  utf8Text,
   writeCommandHead,
 } from '@lockstep/model';
 import type { Procedure, Transaction } from '../contract.ts';
@@ -25,14 +27,17 @@ export interface Refound {
   /** The survivor: the only member of the new cluster, with a vote. */
   readonly member: MemberId;
   readonly clusterId: bigint;
+  /** Where later members reach it; '' keeps what is on record. */
+  readonly peerAddress: string;
 }
 
 /**
  * Makes the state that of a new cluster of one member, after a majority was lost for ever. Never
  * proposed: `lockstep recover` applies it to a stopped member's state, outside of any log.
  */
-export function encodeRefound({ member, clusterId }: Refound): Uint8Array {
-  return writeCommandHead(new BinaryWriter(32), REFOUND, 1).varint(member).i64(clusterId).take();
+export function encodeRefound({ member, clusterId, peerAddress }: Refound): Uint8Array {
+  const writer = writeCommandHead(new BinaryWriter(64), REFOUND, 1).varint(member).i64(clusterId);
+  return writer.bytes(utf8Bytes(peerAddress)).take();
 }
 
 /** Result: the revision from which the new cluster goes on; 0 when the member is not on record. */
@@ -44,15 +49,18 @@ export const refoundProcedure: Procedure<Refound, Revision> = {
   decode: (reader: BinaryReader) => ({
     member: reader.varint(),
     clusterId: BigInt.asUintN(64, reader.i64()),
+    peerAddress: utf8Text(reader.bytes()),
   }),
-  run(transaction: Transaction, { member, clusterId }: Refound): Revision {
+  run(transaction: Transaction, { member, clusterId, peerAddress }: Refound): Revision {
     const tx = transaction as MachineTransaction;
     const { members, meta } = tx.store;
     const own = members.get(member);
     if (own === undefined) return 0;
     const others = [...members.keys()].filter((id) => id !== member).sort((a, b) => a - b);
     for (const id of others) forget(tx, id);
-    setMember(tx, own, { ...own.record, learner: false });
+    const { record } = own;
+    const moved = peerAddress === '' ? record : { ...record, peerAddress };
+    setMember(tx, own, { ...moved, learner: false });
     const former = meta.clusterId;
     meta.clusterId = clusterId;
     tx.undoWith(() => {
