@@ -36,6 +36,7 @@ export class Fitness {
     const { leads, transfers, nowMs, settings, options, configuration } = this.#loop;
     const reason = leads && configuration.voters.length > 1 ? this.#reason(nowMs) : undefined;
     if (reason === undefined || !transfers.volunteer(nowMs, settings.electionMs)) return;
+    this.#stalls.forgive();
     mark('hand-over');
     options.log?.(`leadership is handed over: ${reason}`);
   }

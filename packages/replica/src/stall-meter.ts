@@ -23,6 +23,12 @@ export class StallMeter {
     if (lateMs < this.#electionMs / 2) return;
     mark('event loop stalled');
     this.#stalledMs.push(nowMs);
+    if (this.#stalledMs.length > STALLS_MAX) this.#stalledMs.shift();
+  }
+
+  /** It has handed over: where all members stall, leadership would else go round among them. */
+  forgive(): void {
+    this.#stalledMs = [];
   }
 
   /** Asked once per tick. */

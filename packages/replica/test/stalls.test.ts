@@ -48,6 +48,20 @@ describe('an event loop that stood still', () => {
     expect(heir.replica.status().term).toBe(term + 1);
   });
 
+  it('of all members, again and again: leadership does not go round for ever', () => {
+    const world = new World();
+    world.elect();
+    for (let i = 0; i < 3; i++) {
+      const untilMs = world.time.monotonicMs() + ELECTION_MS * 0.6;
+      for (const member of world.members) member.stalledUntilMs = untilMs;
+      world.time.advance(ELECTION_MS * 0.6 + 500);
+    }
+    world.time.advance(10 * ELECTION_MS);
+    const { term } = world.elect().replica.status();
+    world.time.advance(15 * ELECTION_MS);
+    expect(world.elect().replica.status().term).toBe(term);
+  });
+
   it('of a leader: cluster time does not jump, so that no lease ends early', () => {
     const world = new World();
     const leader = world.elect();
