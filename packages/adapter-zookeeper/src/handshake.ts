@@ -24,6 +24,8 @@ export class Handshake implements CommandWaiter {
   readonly #timeout: Timer;
   #request: ConnectRequest | undefined;
   #arguments: SessionArguments | undefined;
+  /** Monotonic time of the command: the session's time counts from no earlier than that. */
+  #submittedMs = 0;
   #cancelled = false;
 
   constructor(session: Session) {
@@ -59,6 +61,7 @@ export class Handshake implements CommandWaiter {
     const { sessionTimeoutMinMs, sessionTimeoutMaxMs, replica } = settings;
     const atLeast = Math.max(request.timeoutMs, sessionTimeoutMinMs);
     const timeoutMs = Math.min(atLeast, sessionTimeoutMaxMs);
+    this.#submittedMs = settings.clock.monotonicMs();
     if (request.sessionId === 0n) {
       const password = new Uint8Array(PASSWORD_BYTES);
       settings.random.fill(password);
@@ -86,12 +89,23 @@ export class Handshake implements CommandWaiter {
       return;
     }
     if (outcome.kind === 'void') this.#session.close();
+    else if (lease !== undefined && this.#isLate(lease)) this.#giveUp(lease);
     else if (lease !== undefined) this.#succeed(lease);
     else if (this.#request?.sessionId === 0n) this.#submit();
     else this.#refuse();
   }
 
   failed(_error: LockstepError): void {
+    this.#session.close();
+  }
+
+  /** A member far behind learns so late of the session that it may be over already. */
+  #isLate(lease: Lease): boolean {
+    return this.#session.door.renewals.isUncertain(this.#submittedMs, lease.ttlMs);
+  }
+
+  #giveUp(lease: Lease): void {
+    this.#abandon(lease);
     this.#session.close();
   }
 
@@ -103,7 +117,7 @@ export class Handshake implements CommandWaiter {
     writeConnectResponse(session.frames, lease.ttlMs, lease.id, password, readOnly);
     session.countSent();
     session.door.markDirty(session);
-    session.opened(lease);
+    session.opened(lease, this.#submittedMs);
   }
 
   /** A timeout of zero says that the session has expired. Never a fresh one in its place. */

@@ -42,6 +42,11 @@ export class Renewals {
     this.#touched.clear();
   }
 
+  /** What was asked for that long ago, and did take effect, leaves too little time to rely on. */
+  isUncertain(askedAtMs: number, timeoutMs: number): boolean {
+    return this.#clock.monotonicMs() - askedAtMs > (timeoutMs * 2) / 3;
+  }
+
   #isDue(session: Session): boolean {
     return this.#clock.monotonicMs() - session.renewedAtMs >= session.timeoutMs / 4;
   }
@@ -51,16 +56,16 @@ export class Renewals {
    * its client learns of it while the session still lives; answered on, it would believe in a
    * session that ends as soon as the log moves again.
    */
-  #isInDoubt(session: Session): boolean {
+  isInDoubt(session: Session): boolean {
     const { renewedAtMs, confirmedAtMs, timeoutMs } = session;
     if (renewedAtMs === confirmedAtMs) return false;
-    return this.#clock.monotonicMs() - confirmedAtMs > (timeoutMs * 2) / 3;
+    return this.isUncertain(confirmedAtMs, timeoutMs);
   }
 
   #sweep(): void {
     this.#timer = undefined;
     for (const session of [...this.#touched]) {
-      if (this.#isInDoubt(session)) {
+      if (this.isInDoubt(session)) {
         session.close();
         continue;
       }

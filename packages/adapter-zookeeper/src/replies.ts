@@ -36,7 +36,7 @@ export function writeReply(session: Session, pending: Pending): Then {
       head(frames, xid, -1, ErrorCode.Unimplemented).end();
       return 'finish';
     case 'ping':
-      if (!door.settings.replica.inContact) return 'close';
+      if (!door.settings.replica.inContact || door.renewals.isInDoubt(session)) return 'close';
       head(frames, xid, door.zxid, ErrorCode.Ok).end();
       return 'go-on';
     case 'read':

@@ -234,13 +234,13 @@ export class Session implements Watcher {
   }
 
   /** The handshake succeeded: the session is attached to this connection. */
-  opened({ handle, epoch, id, ttlMs }: Lease): void {
+  opened({ handle, epoch, id, ttlMs }: Lease, submittedMs: number): void {
     this.#phase = 'open';
     this.lease = handle;
     this.sessionId = id;
     this.timeoutMs = ttlMs;
     this.#command = { lease: handle, epoch };
-    this.confirmedAtMs = this.renewedAtMs = this.door.settings.clock.monotonicMs();
+    this.confirmedAtMs = this.renewedAtMs = submittedMs;
     this.door.register(this);
     this.#postPump();
   }

@@ -257,6 +257,47 @@ describe('session life', () => {
     expect(world.dial().handshake({ sessionId, password }).timeoutMs).toBeGreaterThan(0);
   });
 
+  test('a ping is not answered while a renewal is outstanding in the last third', () => {
+    world.replica.renew = () => undefined;
+    world.time.advance(7000);
+    client.ask(OpCode.Ping);
+    world.time.advance(2500);
+    client.send(OpCode.Ping);
+    expect(client.closed).toBe('destroy');
+    expect(client.take()).toEqual([]);
+  });
+
+  test('a session that its member learns of when it may be over already is not opened', () => {
+    const { sessionId = 0n, password = Buffer.alloc(0) } = client.answer ?? {};
+    const submit = world.replica.submit.bind(world.replica);
+    let tell: (() => void) | undefined;
+    world.replica.submit = (command, waiter) =>
+      submit(command, {
+        applied: (outcome) => {
+          tell = () => waiter?.applied(outcome);
+        },
+        failed: (error) => waiter?.failed(error),
+      });
+    const attach = (learnedAfterMs: number): Client => {
+      const late = world.dial();
+      late.bytes(connectFrame({ sessionId, password }));
+      late.send(OpCode.Ping, undefined, Xid.Ping);
+      world.time.advance(learnedAfterMs);
+      tell?.();
+      world.time.settle();
+      return late;
+    };
+    world.replica.renew = () => undefined;
+    const open = attach(6_600);
+    expect(open.readAnswer().timeoutMs).toBe(10_000);
+    expect(summary(open.take())).toEqual(['-2 ok']);
+    world.time.advance(100);
+    open.send(OpCode.Ping, undefined, Xid.Ping);
+    expect(open.take(), 'its time counts from the command').toEqual([]);
+    expect(open.closed).toBe('destroy');
+    expect(attach(6_700).writes, 'neither the answer nor the ping').toBe(0);
+  });
+
   test('a handshake that waits for contact goes on as soon as there is some', () => {
     world.replica.setContact(false);
     const early = world.dial();

@@ -192,8 +192,10 @@ export abstract class ZooKeeperSession extends DoorClient {
     const since = this.#heardUs;
     this.#heardUs = sentUs;
     if (world.nowUs - since > timeoutMs * 500) return;
-    // A machine that slept with its clock does not know how old what it knows is.
-    if ((this.#doors?.node.clock.awakeSinceUs ?? 0) > since) return;
+    // A machine that slept with its clock does not know how old what it knows is: the renewal that
+    // it was told of last may be most of a timeout older than the ping before.
+    const awakeSinceUs = this.#doors?.node.clock.awakeSinceUs ?? 0;
+    if (awakeSinceUs > 0 && awakeSinceUs > since - timeoutMs * 1000) return;
     const leastMs = timeoutMs - ((timeoutMs * 2) / 3) * (CLOCK_RATE_MAX / CLOCK_RATE_MIN);
     const certainMs = Math.max(0, leastMs - 200);
     oracle.tokens.renewed(LeaseKind.ZooKeeper, id, certainMs, sentUs);
