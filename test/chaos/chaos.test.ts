@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PREVIOUS, previousBuild } from '../support/previous-build.ts';
-import { SmallDisks } from './disks.ts';
+import { SlowDisks, SmallDisks } from './disks.ts';
 import { FAULTS, type Fault } from './nemesis.ts';
 import { play, type Scenario } from './scenario.ts';
 
@@ -46,8 +46,9 @@ const scenarios: readonly Planned[] = [
 ];
 
 /** Why a scenario cannot be played here, or undefined. */
-function missingFor({ smallDisks, fromPrevious }: Planned): string | undefined {
+function missingFor({ smallDisks, slowDisks, fromPrevious }: Planned): string | undefined {
   if (smallDisks) return SmallDisks.missing();
+  if (slowDisks) return SlowDisks.missing();
   return fromPrevious ? previousBuild().missing : undefined;
 }
 

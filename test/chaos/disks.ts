@@ -1,13 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -78,11 +70,14 @@ export class SlowDisks {
     this.#directory = directory;
   }
 
-  /** Undefined where there is no C compiler. */
-  static build(directory: string): SlowDisks | undefined {
+  /** Why there are none, or undefined. */
+  static missing(): string | undefined {
+    return works('cc', ['--version']) ? undefined : 'slow disks need a C compiler';
+  }
+
+  static build(directory: string): SlowDisks {
     const library = join(directory, 'slow-disk.so');
-    const args = ['-shared', '-fPIC', '-O1', '-o', library, SHIM, '-ldl'];
-    if (!works('cc', args) || !existsSync(library)) return undefined;
+    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SHIM, '-ldl']);
     return new SlowDisks(directory);
   }
 
