@@ -35,7 +35,7 @@ export function nextConfiguration(
     if (promoted.length === 1 && leaving.length === 0) {
       return { ...configuration, voters: staying, learners: rest };
     }
-    if (!mayBeJoint) return oneVoter(configuration, promoted[0], leaving, wanted);
+    if (!mayBeJoint) return oneVoter(configuration, promoted[0], leaving);
     return {
       voters: staying,
       votersOutgoing: voters,
@@ -60,13 +60,13 @@ function leaveJoint({ voters, learners, learnersNext }: Configuration): Configur
 
 /**
  * The same one voter at a time: members of the first release would not leave a joint configuration
- * when one of them comes to lead. Whoever comes does so before another goes.
+ * when one of them comes to lead. Whoever comes does so before another goes, and whoever goes is a
+ * learner first here too, else it may be gone while somebody still needs its vote (M-4).
  */
 function oneVoter(
   configuration: Configuration,
   promoted: MemberId | undefined,
   [leaving]: readonly MemberId[],
-  wanted: ReadonlyMap<MemberId, 'voter' | 'learner'>,
 ): Configuration {
   const { voters, learners } = configuration;
   if (promoted !== undefined) {
@@ -74,11 +74,10 @@ function oneVoter(
     return { ...configuration, voters: more, learners: without(learners, [promoted]) };
   }
   const gone = leaving === undefined ? [] : [leaving];
-  const demoted = gone.filter((id) => wanted.has(id));
   return {
     ...configuration,
     voters: without(voters, gone),
-    learners: sorted([...learners, ...demoted]),
+    learners: sorted([...learners, ...gone]),
   };
 }
 

@@ -92,8 +92,9 @@ describe('the next configuration', () => {
       return nextConfiguration(configuration(voters, learners), records, () => true, false);
     };
     expect(step([1, 2, 3], [4], [1, 2, 4])).toEqual(configuration([1, 2, 3, 4]));
-    expect(step([1, 2, 3, 4], [], [1, 2, 4])).toEqual(configuration([1, 2, 4]));
-    expect(step([1, 2, 3], [], [1])).toEqual(configuration([1, 3]));
+    expect(step([1, 2, 3, 4], [], [1, 2, 4])).toEqual(configuration([1, 2, 4], [3]));
+    expect(step([1, 2, 4], [3], [1, 2, 4])).toEqual(configuration([1, 2, 4]));
+    expect(step([1, 2, 3], [], [1])).toEqual(configuration([1, 3], [2]));
   });
 
   it('knows who has nobody to ask: both halves of a joint one may have the state', () => {
