@@ -5,10 +5,10 @@ const STALLS_MAX = 3;
 const WINDOW_TIMEOUTS = 30;
 
 /**
- * How often this member's event loop stood still for so long that the others nearly elected somebody
- * else: a garbage collection, a paused process, a starved machine. One stall is forgiven; a leader
- * that stalls again and again costs its clients an election sooner or later, and had better hand
- * over before (design §10).
+ * How often this member's event loop stood still for so long that the others nearly elected
+ * somebody else: a garbage collection, a paused process, a starved machine. One stall is forgiven;
+ * a leader that stalls again and again costs its clients an election sooner or later, and had
+ * better hand over before (design §10).
  */
 export class StallMeter {
   readonly #electionMs: number;

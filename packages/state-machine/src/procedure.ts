@@ -74,12 +74,14 @@ export class MachineRegistry {
     return procedure;
   }
 
-  /** Whether these bytes begin as a command known here; so do the none of an emptied command. */
+  /** Whether these bytes begin as a command known here that a log may hold; so do the none of an
+   * emptied command. */
   knows(command: Uint8Array): boolean {
     const [low, high, version, flags] = command;
     if (low === undefined) return true;
     if (high === undefined || version === undefined || flags === undefined) return false;
-    return flags <= 1 && this.#procedures.has((low + high * 256) * 256 + version);
+    const procedure = this.#procedures.get((low + high * 256) * 256 + version);
+    return flags <= 1 && procedure !== undefined && procedure.offline !== true;
   }
 
   /** Feature level from which that command may be written; 0 when unknown. */

@@ -28,6 +28,11 @@ describe('a survivor that becomes a cluster of its own', () => {
     expect(address()).toBe('elsewhere:2380');
   });
 
+  it('does not become one by a command that a peer forwards', () => {
+    const { machine } = new Driver();
+    expect(machine.knows(encodeRefound({ member: 2, clusterId: 1n, peerAddress: '' }))).toBe(false);
+  });
+
   it('must be on record', () => {
     const driver = new Driver();
     const hash = driver.machine.clusterId;

@@ -16,6 +16,8 @@ export interface Procedure<A = unknown, R = unknown> {
   readonly readOnly: boolean;
   /** Feature level from which it may be written; left out: that of the first release. */
   readonly since?: number;
+  /** Applied to the state of a stopped member only: no leader takes it into a log. */
+  readonly offline?: boolean;
   /** Views into the log entry: copy what is stored. Throws BinaryFormatError: the command is then
    * void on every member, since all decode alike. */
   decode(reader: BinaryReader): A;

@@ -45,6 +45,7 @@ export const refoundProcedure: Procedure<Refound, Revision> = {
   id: REFOUND,
   version: 1,
   name: 'system.refound',
+  offline: true,
   readOnly: false,
   decode: (reader: BinaryReader) => ({
     member: reader.varint(),
