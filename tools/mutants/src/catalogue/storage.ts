@@ -65,16 +65,4 @@ export const STORAGE: readonly Mutant[] = [
       },
     ],
   },
-  {
-    name: 'damaged-member-votes',
-    title: 'a member with a damaged log votes like any other',
-    catalogue: 'D-5, D-10',
-    edits: [
-      {
-        file: 'packages/raft/src/core.ts',
-        find: 'return this.config.mayVote();',
-        replace: 'return this.config.mayVote() || this.id > 0;',
-      },
-    ],
-  },
 ];
