@@ -18,6 +18,7 @@ export class LeaderTransfers {
   readonly #isPrompt: (member: MemberId) => boolean;
   #waiting: Transfer[] = [];
   #volunteeredMs = Number.NEGATIVE_INFINITY;
+  #volunteers = 0;
 
   /** `isPrompt`: linked, and heard so lately that it will answer at once. */
   constructor(raft: Raft, member: MemberId, isPrompt: (member: MemberId) => boolean) {
@@ -49,8 +50,13 @@ export class LeaderTransfers {
    */
   volunteer(nowMs: number, electionMs: number): boolean {
     if (nowMs - this.#volunteeredMs < electionMs) return false;
+    // The first one may not be able to: then the next has its turn.
+    const again = nowMs - this.#volunteeredMs < 3 * electionMs;
+    this.#volunteers = again ? this.#volunteers + 1 : 0;
     this.#volunteeredMs = nowMs;
-    this.begin(undefined, nowMs + electionMs, () => {});
+    const successors = this.#successors();
+    const target = successors[this.#volunteers % Math.max(1, successors.length)];
+    this.begin(target, nowMs + electionMs, () => {});
     return true;
   }
 

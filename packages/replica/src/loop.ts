@@ -146,6 +146,7 @@ export class Loop implements NetworkHandler {
       contact: this.contact,
       forwarder: this.forwarder,
       proposer: this.#proposer,
+      leads: () => this.leads,
       subscribers: this.subscribers,
       repair: this.repair,
       linkOf: (member) => this.linkOf(member),
@@ -166,8 +167,12 @@ export class Loop implements NetworkHandler {
     return this.applier.configuration;
   }
 
+  /**
+   * False also for a leader whose image is being replaced: it knows neither what was applied nor
+   * who the members are. It was elected for its log alone, and hands over (`Fitness`).
+   */
   get leads(): boolean {
-    return this.raft.role === 'leader';
+    return this.raft.role === 'leader' && !this.imageLost;
   }
 
   /** Present times of the leader: exact here when it leads, else as last heard. */

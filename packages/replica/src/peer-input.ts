@@ -22,6 +22,8 @@ export interface PeerInputOptions {
   readonly proposer: Proposer;
   readonly subscribers: Subscribers;
   readonly repair: LogRepair;
+  /** This member leads and can take commands. */
+  leads(): boolean;
   /** Number of the present link to a member, 0 when there is none. */
   linkOf(member: MemberId): number;
   send(to: MemberId, message: PeerMessage): void;
@@ -93,7 +95,7 @@ export class PeerInput {
         this.#refused(link, message.incarnation, message.expected, nowMs);
         return;
       case 'renew':
-        if (raft.role === 'leader' && message.group.origin === link.member) {
+        if (this.#options.leads() && message.group.origin === link.member) {
           proposer.enterTerm(raft.term);
           proposer.takeRenewals(message.group);
         }
@@ -127,7 +129,7 @@ export class PeerInput {
 
   #forward(link: LinkInfo, run: Parameters<Proposer['takeRun']>[1]): void {
     const { raft, proposer, send, reset } = this.#options;
-    const leads = raft.role === 'leader';
+    const leads = this.#options.leads();
     if (leads && !run.commands.every(this.#options.knows)) {
       const { member } = link;
       reset(link, `member ${member} forwards a command that this software does not know`);

@@ -169,6 +169,31 @@ describe('a member whose image is damaged', () => {
     expect(victim.disk.image).toBe('image-3');
   });
 
+  it('is elected for its log when nobody else has the newest entries, and hands over', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [victim, behind] = world.followers() as [TestMember, TestMember];
+    for (let i = 0; i < 20; i++) leader.write(`w${i}`);
+    world.time.advance(500);
+    world.isolate(behind);
+    leader.write('newest');
+    world.time.until('it is committed', () => victim.has('newest'));
+    world.kill(leader);
+    world.kill(victim);
+    const image = victim.images.images.get(victim.disk.image!)!;
+    const [key, value] = [...image.records].find(([name]) => name.length > 10)!;
+    image.records.set(key, value.subarray(1));
+    world.rejoin(behind);
+    world.start(victim);
+    expect(victim.replica.status().health).toBe('image is being replaced');
+    world.time.until('the other one leads', () => world.leader === behind);
+    expect(victim.marks).toContain('campaign without an image');
+    caughtUp(world, victim, behind);
+    expect(victim.has('newest')).toBe(true);
+    behind.write('after');
+    world.time.until('writes go on', () => victim.has('after'));
+  });
+
   it('refuses to start when there is no peer to ask', () => {
     const world = new World({ members: 1 });
     const only = world.elect();
