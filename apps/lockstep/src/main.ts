@@ -63,7 +63,10 @@ program
   .command('recover')
   .description('after the loss of a majority: a stopped survivor becomes a cluster of its own')
   .requiredOption('--data-dir <dir>', 'of the stopped member')
-  .option('--advertise-peer <host:port>', 'where later members reach it; default: as it was formed')
+  .option(
+    '--advertise-peer <host:port>',
+    'where later members reach it; default: its address before',
+  )
   .option('--yes', 'do it without asking')
   .action((flags: { dataDir: string; advertisePeer?: string; yes?: true }) =>
     recoverMember({ ...flags, yes: flags.yes === true }),
@@ -149,7 +152,10 @@ member
 
 program
   .command('lock <name> [command...]')
-  .description('take a lock, run a command with LOCKSTEP_TOKEN, release; exit code of the command')
+  .description(
+    'take a lock, run a command with LOCKSTEP_TOKEN, release; exit code of the command. ' +
+      'Options come before the name; without a command the lock is held until ctrl-c',
+  )
   .passThroughOptions()
   .addOption(
     new Flag('--redis <host:port,…>', 'Redis doors, the first that answers is used')

@@ -61,9 +61,12 @@ export async function addMember(
     `    --initial-cluster ${cluster} \\`,
     '    --initial-cluster-state existing',
     '',
+    'Add --listen-etcd, --listen-zookeeper, --listen-redis and --listen-admin as clients reach it;',
+    'otherwise they are on 127.0.0.1 and the standard ports.',
+    '',
     learner
-      ? `and when it has caught up: lockstep member promote ${name}`
-      : 'it gets its vote by itself when it has caught up',
+      ? `When it has caught up: lockstep member promote ${name}`
+      : 'It gets its vote by itself when it has caught up.',
   ];
   console.log(lines.join('\n'));
 }
@@ -105,7 +108,9 @@ async function find(addresses: readonly string[], which: string): Promise<Member
   );
   if (found !== undefined) return found;
   const names = members.map(nameOf).join(', ');
-  throw new LockstepError('INVALID_OPTION', 'member', `'${which}'`, `there are ${names}`);
+  const unnamed = members.some(({ name }) => name === '');
+  const note = unnamed ? '; until it is started, one goes by its id or peer address' : '';
+  throw new LockstepError('INVALID_OPTION', 'member', `'${which}'`, `there are ${names}${note}`);
 }
 
 const nameOf = ({ name, peerAddress }: MemberRow): string => name || `(at ${peerAddress})`;

@@ -36,9 +36,9 @@ export async function printStatus(addresses: readonly string[], json: boolean): 
   });
   members.forEach((member, i) => {
     const row = rows[i];
-    const version = `${member.version || '-'} (${member.featureLevel})`;
+    const version = member.version === '' ? '-' : `${member.version} (${member.featureLevel})`;
     // One that has not started yet has no name.
-    const name = member.name || `member ${member.id}`;
+    const name = member.name || `member ${member.id}, not started`;
     const role = member.learner ? 'learner' : (row?.role ?? '');
     table.push(row === undefined ? silentRow(name, version) : statusRow(row, version, role));
   });

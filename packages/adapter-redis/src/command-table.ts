@@ -64,9 +64,27 @@ function resolveIn(
   if (spec === undefined) return unknownCommand(argv);
   const { subcommands } = spec;
   if (subcommands === undefined || argv.length < 2) return withArity(spec, argv.length);
-  const subcommand = subcommands.get(argv[1]!.toLowerCase());
+  const typed = argv[1]!.toLowerCase();
+  const subcommand = subcommands.get(typed) ?? (typed === 'help' ? helpOf(spec) : undefined);
   if (subcommand === undefined) return unknownSubcommand(spec.name, argv[1]!);
   return withArity(subcommand, argv.length);
+}
+
+/** What the error of an unknown subcommand points to. */
+function helpOf({ name, subcommands }: CommandSpec): CommandSpec {
+  const lines = [`${name.toUpperCase()} <subcommand> [<arg> ...]. Subcommands are:`];
+  for (const [subcommand, { summary }] of subcommands ?? []) {
+    lines.push(subcommand.toUpperCase(), `    ${summary}`);
+  }
+  lines.push('HELP', '    Shows this.');
+  return {
+    name: `${name}|help`,
+    arity: 2,
+    flags: ['loading', 'stale'],
+    keys: [0, 0, 0],
+    summary: 'Shows the subcommands.',
+    door: () => lines.map((text) => ({ kind: 'status', text })),
+  };
 }
 
 function withArity(spec: CommandSpec, count: number): CommandSpec | ErrorReply {

@@ -47,7 +47,8 @@ export interface MemberPorts {
 const REFUSALS: Readonly<Record<ChangeRefusal, string>> = {
   'unknown-member': 'there is no such member',
   'no-learner': 'it is no learner: it votes already',
-  'address-taken': 'another member has this peer address',
+  'address-taken':
+    'another member has this peer address; choose another, or remove that member first',
   'id-taken': 'another member has this id; try again',
   'too-many-learners': 'there is a learner already; promote or remove it first',
   'too-few-started': 'too few voters would be left that have started; start those added before',

@@ -106,7 +106,7 @@ export const ERRORS = {
   DATA_DIRECTORY_MISMATCH: {
     outcome: 'failed',
     message: 'data directory {} belongs to {}, not to {}',
-    hint: 'use the right directory, or remove the member and add it again',
+    hint: 'use the right one; if this is it, give --initial-cluster as at first, or leave it out',
   },
   MEMBER_REMOVED: {
     outcome: 'failed',

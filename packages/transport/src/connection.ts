@@ -45,7 +45,7 @@ export class Connection {
       this.#reason ||= error.message;
     });
     socket.on('close', (code, reason) => {
-      this.#closeOnce(this.#reason || reason.toString() || `closed with code ${code}`);
+      this.#closeOnce(this.#reason || reason.toString() || `the other side went away (${code})`);
     });
     if (dialled) this.#socket.send(encodeHandshake(own));
   }

@@ -48,12 +48,26 @@ function planOf(args: string[]): Plan {
   const { minutes, jobs, from, known } = values;
   const mutants = values.only?.split(',').map(mutantOf) ?? MUTANTS;
   const numbers = { minutes: Number(minutes), jobs: Number(jobs), from: Number(from) };
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!(value > 0))
+      throw new Error(`--${name}: ${values[name as keyof typeof numbers]} is no number above 0`);
+  }
   return { ...numbers, known, mutants };
+}
+
+/** What was typed wrong is told in one line; undefined then. */
+function planTyped(): Plan | undefined {
+  try {
+    return planOf(process.argv.slice(2));
+  } catch (error) {
+    console.error(`mutants: ${(error as Error).message}; --help shows the options`);
+    return undefined;
+  }
 }
 
 function mutantOf(name: string): Mutant {
   const found = [...MUTANTS, ...CANDIDATES].find((mutant) => mutant.name === name);
-  if (found === undefined) throw new Error(`--only: there is no mutant ${name}`);
+  if (found === undefined) throw new Error(`--only: there is no mutant ${name}, see src/catalogue`);
   return found;
 }
 
@@ -98,7 +112,8 @@ async function killOf(hunter: Hunter, mutant: Mutant, plan: Plan, last: Kill | u
 }
 
 async function main(): Promise<number> {
-  const plan = planOf(process.argv.slice(2));
+  const plan = planTyped();
+  if (plan === undefined) return 2;
   const kills = readKills();
   const hunter = new Hunter();
   const waiting = [...plan.mutants];

@@ -60,7 +60,7 @@ export function planOf(argv: readonly string[], nowSeconds: number): Plan | unde
   const profile = profileOf(values.profile);
   const common = { verbose, marks, digest, shrink, replay, out, profile };
   const kinds = values.only === undefined ? undefined : kindsOf(values.only);
-  const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  const minutes = minutesOf(values.minutes);
   const from = values.from === 'now' ? nowSeconds : whole('--from', values.from);
   const seeds = rangeOf(values.seed ?? values.seeds);
   if (seeds !== undefined) return { ...common, ...seeds, minutes, kinds };
@@ -69,6 +69,12 @@ export function planOf(argv: readonly string[], nowSeconds: number): Plan | unde
   const count = isOne ? 1 : whole('--count', values.count ?? '100');
   const last = endless ? Number.MAX_SAFE_INTEGER : from + count - 1;
   return { ...common, first: from, last, minutes, kinds };
+}
+
+function minutesOf(text: string | undefined): number {
+  const minutes = Number(text ?? Number.POSITIVE_INFINITY);
+  if (!(minutes > 0)) throw new Error(`--minutes: ${text} is no number above 0`);
+  return minutes;
 }
 
 function rangeOf(text: string | undefined): { first: number; last: number } | undefined {

@@ -74,8 +74,22 @@ function runAll(plan: Plan, tally: Tally): void {
   }
 }
 
+/** What was typed wrong is told in one line; undefined then. */
+function planTyped(): { readonly plan: Plan | undefined } | undefined {
+  try {
+    const plan = planOf(process.argv.slice(2), Math.floor(Date.now() / 1000));
+    if (plan?.replay !== undefined) readReplay(plan.replay);
+    return { plan };
+  } catch (error) {
+    console.error(`simulate: ${(error as Error).message}; --help shows the options`);
+    return undefined;
+  }
+}
+
 function main(): number {
-  const plan = planOf(process.argv.slice(2), Math.floor(Date.now() / 1000));
+  const typed = planTyped();
+  if (typed === undefined) return 2;
+  const { plan } = typed;
   if (plan === undefined) {
     process.stdout.write(USAGE);
     return 0;

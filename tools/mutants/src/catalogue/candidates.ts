@@ -37,7 +37,9 @@ export const CANDIDATES: readonly Mutant[] = [
     edits: [
       {
         file: 'packages/raft/src/log.ts',
-        find: 'if (known < entries.length) this.append(known === 0 ? entries : entries.slice(known));',
+        find:
+          'if (known < entries.length) this.append(known === 0 ? entries : ' +
+          'entries.slice(known));',
         replace: 'this.append(entries.filter((entry) => entry.index > this.#commit));',
       },
     ],
@@ -167,7 +169,8 @@ export const CANDIDATES: readonly Mutant[] = [
         file: 'packages/replica/src/leadership.ts',
         find: 'options.clock.begin(time, options.monotonicMs());',
         replace:
-          'time = Math.max(time, options.clock.now); options.clock.begin(time, options.monotonicMs());',
+          'time = Math.max(time, options.clock.now); options.clock.begin(time, ' +
+          'options.monotonicMs());',
       },
       {
         file: 'packages/replica/src/leadership.ts',

@@ -37,7 +37,9 @@ export const LOCKS: readonly Mutant[] = [
     edits: [
       {
         file: 'packages/state-machine/src/system/incarnation.ts',
-        find: 'for (const waiter of queues.ofIncarnations(member, below)) tx.removeWaiter(waiter.id);',
+        find:
+          'for (const waiter of queues.ofIncarnations(member, below)) ' +
+          'tx.removeWaiter(waiter.id);',
         replace: '',
       },
     ],

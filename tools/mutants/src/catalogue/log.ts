@@ -50,7 +50,9 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: FOLLOWER,
-        find: "core.outbox.promise({ kind: 'append-response', from: core.id, to, term: core.term, index,",
+        find:
+          "core.outbox.promise({ kind: 'append-response', from: core.id, to, " +
+          'term: core.term, index,',
         replace:
           "core.outbox.send({ kind: 'append-response', from: core.id, to, term: core.term, index,",
       },

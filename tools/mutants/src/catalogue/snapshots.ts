@@ -68,7 +68,8 @@ export const SNAPSHOTS: readonly Mutant[] = [
         file: WRITER,
         find: '[{ key: POSITION_KEY, value: encodePosition(position) }]',
         replace:
-          '[{ key: POSITION_KEY, value: encodePosition(lastPosition ?? position) }]; lastPosition = position',
+          '[{ key: POSITION_KEY, value: encodePosition(lastPosition ?? position) ' +
+          '}]; lastPosition = position',
       },
       {
         file: WRITER,

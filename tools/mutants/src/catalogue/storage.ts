@@ -36,7 +36,9 @@ export const STORAGE: readonly Mutant[] = [
     edits: [
       {
         file: SCAN,
-        find: 'if (!isIntact(record, this.#input.segment)) return this.#judgeRecord(start, record);',
+        find:
+          'if (!isIntact(record, this.#input.segment)) return ' +
+          'this.#judgeRecord(start, record);',
         replace: '',
       },
     ],
