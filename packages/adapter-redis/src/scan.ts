@@ -30,11 +30,16 @@ function avalanche(value: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
+/** Keys in the order of their hash, equal hashes in the order of the keys. */
 interface Bucket {
   /** Leading bits of the hash that its keys share. */
-  depth: number;
-  keys: ByteString[];
+  readonly depth: number;
+  readonly keys: ByteString[];
+  /** Of each key: keys may be long, and a page must not cost more than what it gives. */
+  readonly hashes: number[];
 }
+
+const emptyBucket = (depth: number): Bucket => ({ depth, keys: [], hashes: [] });
 
 /** One page of SCAN: `next` is 0 at the end. */
 export interface ScanPage {
@@ -44,13 +49,13 @@ export interface ScanPage {
 
 /**
  * The keys of one keyspace by leading bits of their hash: an extendible hash directory, so that
- * buckets lie in hash order and only the one being scanned is sorted. What a reader sees depends
- * on the set of keys alone, never on the order in which they came.
+ * buckets lie in hash order, as do the keys in each. What a reader sees depends on the set of keys
+ * alone, never on the order in which they came.
  */
 export class ScanIndex implements KeyspaceIndex {
   #depth = 0;
   #size = 0;
-  #directory: Bucket[] = [{ depth: 0, keys: [] }];
+  #directory: Bucket[] = [emptyBucket(0)];
 
   changed(key: ByteString, before: LiveRecord | undefined, after: LiveRecord | undefined): void {
     if (before === undefined && after !== undefined) this.#add(key);
@@ -64,7 +69,7 @@ export class ScanIndex implements KeyspaceIndex {
   cleared(): void {
     this.#depth = 0;
     this.#size = 0;
-    this.#directory = [{ depth: 0, keys: [] }];
+    this.#directory = [emptyBucket(0)];
   }
 
   /**
@@ -77,10 +82,10 @@ export class ScanIndex implements KeyspaceIndex {
     let at = this.#slot(from);
     while (at < this.#directory.length) {
       const bucket = this.#directory[at]!;
-      for (const { hash, key } of sorted(bucket.keys)) {
-        if (hash < from) continue;
+      for (let i = firstFrom(bucket, from); i < bucket.keys.length; i++) {
+        const hash = bucket.hashes[i]!;
         if (keys.length >= count && hash !== last) return { keys, next: hash };
-        keys.push(key);
+        keys.push(bucket.keys[i]!);
         last = hash;
       }
       at = this.#after(at, bucket);
@@ -90,7 +95,18 @@ export class ScanIndex implements KeyspaceIndex {
 
   /** A key chosen by 48 bits of a seed; undefined when there are none. */
   choose(seed: number): ByteString | undefined {
-    return this.page(seed, 1).keys[0] ?? this.page(0, 1).keys[0];
+    return this.round(seed, 1)[0];
+  }
+
+  /** Up to `count` different keys from `from` on in hash order, going on at the beginning. */
+  round(from: number, count: number): ByteString[] {
+    const { keys } = this.page(from, count);
+    // One by one: there may be more than a call can have arguments.
+    for (const key of this.page(0, count - keys.length).keys) {
+      if (keys.length >= Math.min(count, this.#size)) break;
+      keys.push(key);
+    }
+    return keys.slice(0, count);
   }
 
   #slot(hash: number): number {
@@ -109,7 +125,9 @@ export class ScanIndex implements KeyspaceIndex {
     for (;;) {
       const bucket = this.#directory[this.#slot(hash)]!;
       if (bucket.keys.length < BUCKET_KEYS_MAX || bucket.depth >= DEPTH_MAX) {
-        bucket.keys.push(key);
+        const at = placeOf(bucket, hash, key);
+        bucket.keys.splice(at, 0, key);
+        bucket.hashes.splice(at, 0, hash);
         return;
       }
       this.#split(hash, bucket);
@@ -121,10 +139,9 @@ export class ScanIndex implements KeyspaceIndex {
     const depth = bucket.depth + 1;
     const span = 2 ** (this.#depth - depth);
     const first = Math.floor(this.#slot(hash) / (2 * span)) * 2 * span;
-    const low: Bucket = { depth, keys: [] };
-    const high: Bucket = { depth, keys: [] };
-    const boundary = (first + span) * 2 ** (HASH_BITS - this.#depth);
-    for (const key of bucket.keys) (scanHash(key) < boundary ? low : high).keys.push(key);
+    const boundary = firstFrom(bucket, (first + span) * 2 ** (HASH_BITS - this.#depth));
+    const low = part(bucket, depth, 0, boundary);
+    const high = part(bucket, depth, boundary, bucket.keys.length);
     for (let i = 0; i < span; i++) {
       this.#directory[first + i] = low;
       this.#directory[first + span + i] = high;
@@ -140,10 +157,11 @@ export class ScanIndex implements KeyspaceIndex {
 
   #remove(key: ByteString): void {
     this.#size--;
-    const { keys } = this.#directory[this.#slot(scanHash(key))]!;
-    const at = keys.indexOf(key);
-    const last = keys.pop();
-    if (at < keys.length && last !== undefined) keys[at] = last;
+    const hash = scanHash(key);
+    const bucket = this.#directory[this.#slot(hash)]!;
+    const at = placeOf(bucket, hash, key);
+    bucket.keys.splice(at, 1);
+    bucket.hashes.splice(at, 1);
   }
 }
 
@@ -157,7 +175,26 @@ export function* everyKey(index: ScanIndex | undefined): Generator<ByteString> {
   }
 }
 
-function sorted(keys: readonly ByteString[]): { hash: number; key: ByteString }[] {
-  const rows = keys.map((key) => ({ hash: scanHash(key), key }));
-  return rows.sort((a, b) => a.hash - b.hash || (a.key < b.key ? -1 : 1));
+function part({ keys, hashes }: Bucket, depth: number, from: number, to: number): Bucket {
+  return { depth, keys: keys.slice(from, to), hashes: hashes.slice(from, to) };
+}
+
+/** Where the keys whose hash is at least `hash` begin. */
+function firstFrom({ hashes }: Bucket, hash: number): number {
+  let low = 0;
+  let high = hashes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (hashes[middle]! < hash) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Where a key is, or belongs. */
+function placeOf(bucket: Bucket, hash: number, key: ByteString): number {
+  const { keys, hashes } = bucket;
+  let at = firstFrom(bucket, hash);
+  while (at < keys.length && hashes[at] === hash && keys[at]! < key) at++;
+  return at;
 }

@@ -65,6 +65,14 @@ describe('the scan index', () => {
     `);
   });
 
+  it('gives more keys from any place on than a call can have arguments', () => {
+    const index = new ScanIndex();
+    for (let i = 0; i < 300_000; i++) add(index, `${i}`);
+    const keys = index.round(2 ** 48 - 1, 299_999);
+    expect(new Set(keys).size).toBe(299_999);
+    expect(index.round(2 ** 47, 400_000).length).toBe(300_000);
+  });
+
   it('empties and fills again', () => {
     const index = new ScanIndex();
     for (let i = 0; i < 500; i++) add(index, `${i}`);

@@ -34,3 +34,26 @@ it('ends a set with its expiry', async () => {
   client.close();
   await door.close();
 });
+
+it('takes long members at random without doing more than it may', async () => {
+  const door = await openDoor();
+  const client = await RawClient.open(door.port);
+  const long = 'x'.repeat(60_000);
+  await client.call('SADD', 'set', ...Array.from({ length: 60 }, (_, i) => `${i}${long}`));
+  expect(await client.call('SRANDMEMBER', 'set', '-900000')).toContain('exceeds its budget');
+  await client.call('MULTI');
+  await client.call('SRANDMEMBER', 'set', '-900000');
+  expect(await client.call('EXEC')).toContain('exceeds its budget');
+  client.close();
+  await door.close();
+});
+
+it('unites a set with itself a hundred thousand times', async () => {
+  const door = await openDoor();
+  const client = await RawClient.open(door.port);
+  await client.call('SADD', 'set', 'a');
+  const same = new Array<string>(200_000).fill('set');
+  expect(await client.call('SUNION', ...same)).toBe('*1\r\n$1\r\na\r\n');
+  client.close();
+  await door.close();
+});

@@ -91,8 +91,9 @@ function srem(execution: Execution, argv: readonly ByteString[]): Reply {
 function smove(execution: Execution, argv: readonly ByteString[]): Reply {
   const [, from, to, member] = argv as [ByteString, ByteString, ByteString, ByteString];
   const source = getSet(execution, from);
+  if (source === undefined) return 0;
   const target = getSet(execution, to);
-  if (source === undefined || !has(execution, source, member)) return 0;
+  if (!has(execution, source, member)) return 0;
   if (from === to) return 1;
   const present = has(execution, target, member);
   takeOut(execution, from, source, [member], 'srem');
@@ -123,10 +124,7 @@ function choose(execution: Execution, set: SetValue, count: number): ByteString[
   if (count >= set.size) return [...members(execution, set)];
   const elements = elementsOf(execution.reader, execution.db, set.collection)!;
   execution.spend(count);
-  const { keys } = elements.page(execution.seed(), count);
-  // Fewer are left behind that place: the rest is taken from the beginning.
-  if (keys.length < count) keys.push(...elements.page(0, count - keys.length).keys);
-  return keys.slice(0, count);
+  return elements.round(execution.seed(), count);
 }
 
 function spop(execution: Execution, argv: readonly ByteString[]): Reply {
@@ -157,13 +155,18 @@ function srandmember(execution: Execution, argv: readonly ByteString[]): Reply {
   // A negative count may give a member more than once.
   execution.spend(-count);
   const elements = elementsOf(execution.reader, execution.db, set.collection)!;
-  return Array.from({ length: -count }, () => elements.choose(execution.seed())!);
+  return Array.from({ length: -count }, () => {
+    const member = elements.choose(execution.seed())!;
+    execution.spendBytes(member.length);
+    return member;
+  });
 }
 
 function sscan(execution: Execution, argv: readonly ByteString[]): Reply {
   const cursor = /^\d{1,20}$/.test(argv[2]!) ? Number(argv[2]) : undefined;
   if (cursor === undefined) throw new CommandError('ERR invalid cursor');
   const set = getSet(execution, argv[1]!);
+  if (set === undefined) return ['0', []];
   let count = 10;
   let pattern = '*';
   for (let i = 3; i < argv.length; i += 2) {
@@ -176,7 +179,7 @@ function sscan(execution: Execution, argv: readonly ByteString[]): Reply {
       if (count < 1) throw new CommandError(SYNTAX_ERROR);
     } else throw new CommandError(SYNTAX_ERROR);
   }
-  if (set === undefined || cursor >= SCAN_CURSOR_MAX) return ['0', []];
+  if (cursor >= SCAN_CURSOR_MAX) return ['0', []];
   const elements = elementsOf(execution.reader, execution.db, set.collection)!;
   const page = elements.page(cursor, count);
   execution.spend(page.keys.length);
@@ -212,7 +215,8 @@ function* union(
 ): Generator<ByteString> {
   for (const [i, set] of sets.entries()) {
     for (const member of members(execution, set)) {
-      if (!sets.slice(0, i).some((earlier) => has(execution, earlier, member))) yield member;
+      // Looked for in the sets before its own; a copy of them would be work that nothing counts.
+      if (sets.findIndex((each, j) => j === i || has(execution, each, member)) === i) yield member;
     }
   }
 }

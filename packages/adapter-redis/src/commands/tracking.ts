@@ -1,4 +1,4 @@
-import type { ByteString } from '@lockstep/model';
+import { type ByteString, LIMITS } from '@lockstep/model';
 import type { CommandSpec } from '../command.ts';
 import type { DoorSession } from '../door-session.ts';
 import { CommandError, SYNTAX_ERROR } from '../errors.ts';
@@ -12,6 +12,9 @@ const SWITCHES_BCAST =
 const SWITCHES_CHOICE =
   "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, " +
   'and then re-enabling it with a different mode.';
+
+/** What a prefix takes beside its own bytes. */
+const PREFIX_OVERHEAD_BYTES = 32;
 
 interface Options {
   redirect: number;
@@ -74,17 +77,26 @@ function redirection(session: DoorSession, word: ByteString | undefined): number
 }
 
 function checkPrefixes(provided: readonly ByteString[], existing: readonly ByteString[]): void {
-  const overlaps = (a: ByteString, b: ByteString) => a.startsWith(b) || b.startsWith(a);
-  provided.forEach((prefix, i) => {
-    const old = existing.find((other) => overlaps(other, prefix));
-    const other = old ?? provided.slice(i + 1).find((later) => overlaps(later, prefix));
-    if (other === undefined) return;
-    const which = old === undefined ? 'another provided' : 'an existing';
-    throw new CommandError(
-      `ERR Prefix '${prefix}' overlaps with ${which} prefix '${other}'. ` +
-        'Prefixes for a single client must not overlap.',
-    );
-  });
+  let bytes = 0;
+  for (const prefix of [...existing, ...provided]) bytes += prefix.length + PREFIX_OVERHEAD_BYTES;
+  if (bytes > LIMITS.commandBytesMaxRedis) {
+    throw new CommandError('ERR too many prefixes for a single client');
+  }
+  // In ascending order whatever overlaps does so with its neighbour, too.
+  const rows = [
+    ...existing.map((prefix) => ({ prefix, at: -1 })),
+    ...provided.map((prefix, at) => ({ prefix, at })),
+  ].sort((a, b) => (a.prefix < b.prefix ? -1 : a.prefix > b.prefix ? 1 : 0));
+  const second = rows.findIndex(({ prefix }, i) => i > 0 && prefix.startsWith(rows[i - 1]!.prefix));
+  if (second < 0) return;
+  const pair = [rows[second - 1]!, rows[second]!].sort((a, b) => a.at - b.at);
+  const [first, other] = pair as [(typeof rows)[0], (typeof rows)[0]];
+  const isOld = first.at < 0;
+  throw new CommandError(
+    `ERR Prefix '${(isOld ? other : first).prefix}' overlaps with ` +
+      `${isOld ? 'an existing' : 'another provided'} prefix '${(isOld ? first : other).prefix}'. ` +
+      'Prefixes for a single client must not overlap.',
+  );
 }
 
 function track(session: DoorSession, argv: readonly ByteString[]): Reply {
