@@ -21,6 +21,9 @@ describe('the Cluster service', () => {
     ['a path', ['http://127.0.0.1:2380/x']],
     ['no port', ['http://127.0.0.1']],
     ['a port out of range', ['http://127.0.0.1:70000']],
+    ['port 0', ['http://127.0.0.1:0']],
+    ['a host that is none', ['http://1.2.3.4.5:2380']],
+    ['a host with control characters', ['http://a\u0007b:2380']],
     ['TLS, which is not there yet', ['https://127.0.0.1:2380']],
     ['two', ['http://127.0.0.1:1', 'http://127.0.0.1:2']],
   ])('refuses peer URLs that are %s', async (_name, peerURLs) => {

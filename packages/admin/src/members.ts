@@ -3,6 +3,7 @@ import type { Clock, LockstepError, MemberId, Random } from '@lockstep/model';
 import {
   type ChangeRefusal,
   changeMembership,
+  isPeerAddress,
   type MembershipChange,
   newEtcdId,
   type Replica,
@@ -91,7 +92,7 @@ function changeOf(
 ): MembershipChange | undefined {
   const { action: kind, member, peerAddress, learner } = body;
   const isMember = Number.isSafeInteger(member);
-  const isAddress = typeof peerAddress === 'string' && /^\S+:\d+$/.test(peerAddress);
+  const isAddress = typeof peerAddress === 'string' && isPeerAddress(peerAddress);
   if (kind === 'add' && isAddress && typeof learner === 'boolean') {
     return { kind, etcdId: newEtcdId(random), peerAddress, learner };
   }

@@ -83,6 +83,15 @@ describe('members over HTTP', () => {
       { action: 'promote', member: 'n1' },
       { action: 'add', peerAddress: 'nowhere', learner: true },
       { action: 'add', peerAddress: 'h:1' },
+      ...[
+        'h:0',
+        'h:99999',
+        '1.2.3.4.5:1',
+        'a\0b:1',
+        'a,b=c:1',
+        'user@h:1',
+        `${'h'.repeat(300)}:1`,
+      ].map((peerAddress) => ({ action: 'add', peerAddress, learner: true })),
       { action: 'explode', member: 1 },
     ]) {
       expect((await post(body))[0]).toBe(400);

@@ -9,6 +9,7 @@ export {
 export {
   type ChangeRefusal,
   changeMembership,
+  isPeerAddress,
   type MembershipChange,
   type MembershipResult,
   newEtcdId,

@@ -18,6 +18,14 @@ export function newEtcdId(random: Random): bigint {
   return (BigInt(random.u32()) << 32n) | BigInt(random.u32() || 1);
 }
 
+const PEER_ADDRESS = /^(?:\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):(\d{1,5})$/;
+
+/** Whether members can dial it: `host:port`, `[v6]:port`. Doors refuse any other. */
+export function isPeerAddress(text: string): boolean {
+  const port = Number(PEER_ADDRESS.exec(text)?.[1] ?? 0);
+  return port >= 1 && port <= 65_535 && URL.canParse(`ws://${text}`);
+}
+
 /** What an operator may change of the cluster's members. */
 export type MembershipChange =
   | {

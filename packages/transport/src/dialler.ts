@@ -73,8 +73,8 @@ export class Dialler {
     this.#socket = undefined;
   }
 
-  #dial(): void {
-    const socket = new WebSocket(`ws://${this.#options.address}/peer`, {
+  #connect(): WebSocket {
+    return new WebSocket(`ws://${this.#options.address}/peer`, {
       perMessageDeflate: false,
       skipUTF8Validation: true,
       generateMask: zeroMask,
@@ -82,6 +82,18 @@ export class Dialler {
       handshakeTimeout: CONNECT_TIMEOUT_MS,
       followRedirects: false,
     });
+  }
+
+  #dial(): void {
+    let socket: WebSocket;
+    try {
+      socket = this.#connect();
+    } catch (error) {
+      // No address at all. Whoever let it in, it must cost a link and not the member.
+      this.#options.failed((error as Error).message);
+      this.missed();
+      return;
+    }
     this.#socket = socket;
     const failed = (reason: string) => {
       if (this.#socket !== socket) return;

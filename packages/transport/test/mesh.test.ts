@@ -102,6 +102,15 @@ describe('a mesh', () => {
     await until(() => logs[0]!.some((line) => line.includes('member 1 is not known here')));
   });
 
+  it('survives an address that is none, and links when it is a good one', async () => {
+    const { a, b, logs, probes } = await pair({});
+    await until(() => probes[0]!.told.length === 1);
+    a.setPeers([{ id: 3, address: '127.0.0.1:99999999' }]);
+    await until(() => logs[0]!.some((line) => line.startsWith('member 3 at 127.0.0.1:99999999')));
+    a.setPeers([{ id: 2, address: b.address }]);
+    await until(() => probes[0]!.told.at(-1) === 'up 2/1' && probes[0]!.told.length === 3);
+  });
+
   it('names the flag when its address is in use', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => blocker.once('listening', resolve));

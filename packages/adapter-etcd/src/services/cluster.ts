@@ -1,6 +1,7 @@
 import {
   type ChangeRefusal,
   changeMembership,
+  isPeerAddress,
   type MembershipChange,
   newEtcdId,
 } from '@lockstep/replica';
@@ -51,12 +52,14 @@ function memberMessage(record: MemberRecord): Member {
   };
 }
 
+const SCHEME = 'http://';
+
 /** One `http://host:port` without a path: members listen in one place, and not behind TLS yet. */
 function peerAddressOf(urls: readonly string[]): string | undefined {
   const [only = '', ...others] = urls;
-  const address = /^http:\/\/((?:\[[0-9a-fA-F:.]+\]|[^\s/:?#@]+):(\d{1,5}))$/.exec(only);
-  if (others.length > 0 || address === null || Number(address[2]) > 65_535) return undefined;
-  return address[1];
+  const address = only.slice(SCHEME.length);
+  if (others.length > 0 || !only.startsWith(SCHEME) || !isPeerAddress(address)) return undefined;
+  return address;
 }
 
 interface MembersResponse {
