@@ -21,6 +21,8 @@ describe('bad flags', () => {
     [['serve', '--initial-cluster', 'n1'], /--initial-cluster: 'n1' .*name=host:port/],
     [['serve', '--name', 'n9', '--initial-cluster', 'n1=127.0.0.1:1'], /--name: 'n9' .*n1/],
     [['demo', '--members', '9'], /--members.*9.*1 to 5/],
+    [['member', 'add', 'a b', '--peer', 'h:1'], /name: 'a b' .*letters/],
+    [['member', 'add', 'a\u0007', '--peer', 'h:1'], /name: .*letters/],
     [['serve', '--listen-http', '1'], /unknown option '--listen-http'/],
   ])('%j: one line that names flag, value and range; exit 2', (args, message) => {
     const { status, stderr } = lockstep(...args);

@@ -74,6 +74,16 @@ describe('a majority is lost for ever', () => {
     expect(identity()).toBe(before);
   });
 
+  it('refuses an address that nobody can dial, and changes nothing', () => {
+    const before = identity();
+    for (const address of ['1.2.3.4.5:1', 'h:99999', 'a,b=c:1', 'h:0', '']) {
+      const refused = recover('--yes', '--advertise-peer', address);
+      expect(refused.stderr).toContain('--advertise-peer');
+      expect(refused.status).toBe(2);
+    }
+    expect(identity()).toBe(before);
+  });
+
   it('killed at any moment has changed the directory as a whole or not at all', async () => {
     const before = identity();
     for (let ms = 400; ms < 2000 && identity() === before; ms += 400) {

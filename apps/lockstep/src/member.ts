@@ -3,7 +3,7 @@ import { LockstepError } from '@lockstep/model';
 import Table from 'cli-table3';
 import colors from 'picocolors';
 import { askMembers, sendAny } from './admin-client.ts';
-import { accepted, formatAddress, parseAddress } from './option-value.ts';
+import { accepted, checkValue, formatAddress, parseAddress } from './option-value.ts';
 
 /** A change is answered when it is in force, which may take as long as members wait for it. */
 const CHANGE_MS_MAX = 20_000;
@@ -43,6 +43,8 @@ export async function addMember(
   peer: string,
   learner: boolean,
 ): Promise<void> {
+  // The one that is to start with this name would be refused.
+  checkValue('name', { kind: 'name' }, name);
   const peerAddress = addressOf('--peer', peer);
   const before = await askMembers(addresses);
   if (before.members.some((member) => member.name === name)) {

@@ -6,7 +6,7 @@ import { etcdExtension } from '@lockstep/adapter-etcd';
 import { redisExtension } from '@lockstep/adapter-redis';
 import { zookeeperExtension } from '@lockstep/adapter-zookeeper';
 import { type FileError, LockstepError } from '@lockstep/model';
-import { type Refounded, refound } from '@lockstep/replica';
+import { isPeerAddress, type Refounded, refound } from '@lockstep/replica';
 import { createStateMachine, encodeRefound } from '@lockstep/state-machine';
 import {
   DataDirectory,
@@ -34,7 +34,12 @@ type Recovery = Refounded & { readonly cluster: string; readonly address: string
  * identity file switches over, so that a crash leaves the one or the other. Nothing is deleted.
  */
 export async function recoverMember(flags: RecoverFlags): Promise<void> {
-  const { dataDir } = flags;
+  const { dataDir, advertisePeer } = flags;
+  // What is written into the identity file must not be found unreadable at the next start.
+  if (advertisePeer !== undefined && !isPeerAddress(advertisePeer)) {
+    const what = 'accepts host:port that members can dial';
+    throw new LockstepError('INVALID_OPTION', '--advertise-peer', `'${advertisePeer}'`, what);
+  }
   if (!existsSync(join(dataDir, 'identity.json'))) {
     throw new LockstepError('INVALID_OPTION', '--data-dir', dataDir, 'it holds no member');
   }

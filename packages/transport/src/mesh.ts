@@ -256,6 +256,8 @@ class WebSocketMesh implements Mesh {
   }
 
   #accept(socket: WebSocket, tcp: Socket): void {
+    // Also who is turned away may have sent nonsense; without a listener that ends the process.
+    socket.on('error', () => {});
     if (this.#handler === undefined || this.#closed) {
       socket.terminate();
       return;

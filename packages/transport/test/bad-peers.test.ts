@@ -10,8 +10,17 @@ const opened: Mesh[] = [];
 const sockets: (WebSocket | Socket)[] = [];
 let lines: string[] = [];
 
-/** Member 1 of a cluster in which member 2 lives where nobody listens. */
+/** Of a cluster in which member 1 lives where nobody listens. */
 async function openMember() {
+  const mesh = await openListening();
+  const handled = probe(mesh);
+  mesh.start(handled.handler);
+  mesh.setPeers([{ id: 1, address: '127.0.0.1:1' }]);
+  return { mesh, handled };
+}
+
+/** A member that listens, but takes no part yet. */
+async function openListening(): Promise<Mesh> {
   lines = [];
   const mesh = await new Promise<Mesh>((resolve, reject) => {
     openMesh(
@@ -27,10 +36,21 @@ async function openMember() {
     );
   });
   opened.push(mesh);
-  const handled = probe(mesh);
-  mesh.start(handled.handler);
-  mesh.setPeers([{ id: 1, address: '127.0.0.1:1' }]);
-  return { mesh, handled };
+  return mesh;
+}
+
+/** Upgrades and says nonsense in the same packet; resolves when it is closed. */
+function upgradeWith(mesh: Mesh, nonsense: Buffer): Promise<void> {
+  const [host, port] = mesh.address.split(':');
+  const socket = connect(Number(port), host);
+  sockets.push(socket);
+  const head = ['GET /peer HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket'];
+  const key = Buffer.alloc(16).toString('base64');
+  const rest = ['Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${key}`, '', ''];
+  socket.on('error', () => {});
+  socket.write(Buffer.concat([Buffer.from([...head, ...rest].join('\r\n')), nonsense]));
+  socket.resume();
+  return new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
 const hello = (change: Partial<Handshake> = {}): Uint8Array =>
@@ -134,6 +154,17 @@ describe('a peer that is none', () => {
     expect(lines).toEqual(['no link with 127.0.0.1: no request: HPE_INVALID_METHOD']);
     expect(await raw('GET /peer HTTP/1.1\r\nHost:')).toContain('400 Bad Request');
     expect(lines.at(-1)).toBe('no link with 127.0.0.1: no request: ERR_HTTP_REQUEST_TIMEOUT');
+  });
+
+  it.each([
+    ['reserved bits', Buffer.from([0xf2, 0x80, 0, 0, 0, 0])],
+    ['an absurd length', Buffer.from([0x82, 0xff, 0x7f, ...new Array<number>(11).fill(0xff)])],
+  ])('with %s ends no member, whether it starts or has its hands full', async (_, nonsense) => {
+    await upgradeWith(await openListening(), nonsense);
+    const { mesh } = await openMember();
+    const flood = Array.from({ length: 80 }, () => dial(mesh));
+    await Promise.race(flood.map(({ closed }) => closed));
+    await upgradeWith(mesh, nonsense);
   });
 
   it('in a flood is turned away with one line, and members come in behind it', async () => {
