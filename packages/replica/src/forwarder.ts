@@ -197,14 +197,14 @@ export class Forwarder {
   restart(incarnation: Incarnation): void {
     invariant(incarnation > this.#incarnation, `incarnation ${incarnation} is not newer`);
     this.#incarnation = incarnation;
-    this.#next = 1;
-    this.#expired = 1;
-    this.#bytesHanded = 0;
     this.abandon('NOT_READY');
   }
 
   /** Ends everything: `unknown` for what a leader may hold, else `code`. */
   abandon(code: 'NOT_READY' | 'STOPPING'): void {
+    this.#next = 1;
+    this.#expired = 1;
+    this.#bytesHanded = 0;
     for (const { waiter, handed } of this.pending.reset()) {
       waiter?.failed(new LockstepError(handed ? 'UNKNOWN_OUTCOME' : code));
     }

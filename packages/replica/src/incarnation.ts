@@ -71,8 +71,18 @@ export class IncarnationKeeper {
     const answer = outcome.kind === 'done' ? (outcome.result as HelloOutcome) : 'old';
     if (answer === 'accepted') return;
     if (answer === 'old') this.#expired(incarnation);
-    else if (answer === 'unknown-member' && this.#counts) this.#removed = true;
+    else if (answer === 'unknown-member' && this.#counts) this.#endCommands();
     else this.#loop.fatal(new LockstepError(REFUSALS[answer]));
+  }
+
+  /** Its record is gone for good: sent again, what waits would be void again, without end. */
+  #endCommands(): void {
+    const { forwarder, renewals, subscribers } = this.#loop;
+    mark('removed member still votes');
+    this.#removed = true;
+    forwarder.abandon('NOT_READY');
+    renewals.abandon('NOT_READY', forwarder.incarnation);
+    subscribers.changed();
   }
 
   #expired(incarnation: Incarnation): void {

@@ -207,6 +207,30 @@ describe('members removed', () => {
     world.time.until('it is applied', () => stays!.has('without them'));
   });
 
+  it('fills no log with what waits at a removed member whose vote is still needed', () => {
+    const world = new World();
+    const leader = world.elect();
+    world.time.advance(500);
+    const [going, away] = world.followers() as [TestMember, TestMember];
+    // Without it the change of configuration would leave a cluster that cannot commit.
+    world.kill(away);
+    world.time.advance(2000);
+    leader.replica.submit(encodeRemoveMember(going.id));
+    world.time.until('its record is gone', () =>
+      going.replica.state.members().every(({ id }) => id !== going.id),
+    );
+    world.kill(going);
+    world.start(going);
+    for (let i = 0; i < 10; i++) going.write(`waits ${i}`);
+    world.time.until('a write of the leader commits by its vote', () => {
+      if (world.leader !== undefined && !world.leader.has('needs it')) leader.write('needs it');
+      return going.has('needs it');
+    });
+    const length = leader.replica.raft.lastIndex;
+    world.time.advance(3000);
+    expect(leader.replica.raft.lastIndex - length).toBeLessThan(20);
+  });
+
   it('gives its vote to one that joined while it was away, and the others are gone', () => {
     const world = new World();
     const leader = world.elect();

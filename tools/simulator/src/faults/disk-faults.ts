@@ -68,7 +68,8 @@ function rot(field: Battlefield, { fault, node, stream }: Strike, atRest: boolea
 
 /** Reads of the running member's log give bytes of another place, or of another time. */
 function misread(field: Battlefield, { fault, node }: Strike, isStale: boolean): void {
-  if (!node.life.alive || field.nodes.length < 3) return;
+  // One that is still opening may find its log gone by it: that is bit rot's subject.
+  if (node.replica === undefined || field.nodes.length < 3) return;
   node.mayStop = true;
   node.disk.misread(isStale, field.world.nowUs + fault.forMs * 1000);
   field.later(fault.forMs + 500, () => {

@@ -95,8 +95,7 @@ export class Membership {
    * refused wherever it knocks; the operator then replaces the member.
    */
   wipe(victim: SimNode, forMs: number): void {
-    const { voters } = this.#oracle.configurations.current;
-    if (voters.length < 3 || !this.#mayLoseVoter(victim, 2)) return;
+    if (!this.#mayLoseVoter(victim, 3)) return;
     if (this.#nodes.some(({ isWiped }) => isWiped)) return;
     // Before everybody knows the first directory, the second cannot be told from it.
     const known = this.#nodes.every((node) => {
