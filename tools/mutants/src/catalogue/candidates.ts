@@ -45,18 +45,6 @@ export const CANDIDATES: readonly Mutant[] = [
     ],
   },
   {
-    name: 'previous-term-not-compared',
-    title: 'an append is accepted whatever the term of the entry before it',
-    catalogue: 'B-5, Raft §5.3',
-    edits: [
-      {
-        file: 'packages/raft/src/follower.ts',
-        find: 'if (prevIndex > log.lastIndex || log.term(prevIndex) !== prevTerm) {',
-        replace: 'if (prevIndex > log.lastIndex || prevTerm < 0) {',
-      },
-    ],
-  },
-  {
     name: 'learner-counts',
     title: 'learners count in the quorum that commits',
     catalogue: 'M-6',
@@ -152,42 +140,6 @@ export const CANDIDATES: readonly Mutant[] = [
         file: 'packages/storage/src/log-change.ts',
         find: 'hardState = task.hardState ?? hardState;',
         replace: 'hardState = hardState ?? task.hardState;',
-      },
-    ],
-  },
-  {
-    name: 'time-from-remembered-maximum',
-    title: 'the clock of a former leader runs on, and cluster time with it when it leads again',
-    catalogue: 'design §6',
-    edits: [
-      {
-        file: 'packages/replica/src/loop.ts',
-        find: 'this.clusterClock.advance(nowMs, this.quorumLive);',
-        replace: 'this.clusterClock.advance(nowMs, nowMs > 0);',
-      },
-      {
-        file: 'packages/replica/src/leadership.ts',
-        find: 'options.clock.begin(time, options.monotonicMs());',
-        replace:
-          'time = Math.max(time, options.clock.now); options.clock.begin(time, ' +
-          'options.monotonicMs());',
-      },
-      {
-        file: 'packages/replica/src/leadership.ts',
-        find: 'const time = last === undefined',
-        replace: 'let time = last === undefined',
-      },
-    ],
-  },
-  {
-    name: 'sequence-number-reused',
-    title: 'the number of a sequential node is that of its living siblings',
-    catalogue: 'zookeeper sequence',
-    edits: [
-      {
-        file: 'packages/adapter-zookeeper/src/tree-change.ts',
-        find: 'sequenceSuffix(parent.creates)',
-        replace: 'sequenceSuffix(parent.children)',
       },
     ],
   },

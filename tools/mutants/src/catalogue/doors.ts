@@ -122,4 +122,16 @@ export const DOORS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'sequence-number-reused',
+    title: 'the number of a sequential node is that of its living siblings',
+    catalogue: 'zookeeper sequence',
+    edits: [
+      {
+        file: 'packages/adapter-zookeeper/src/tree-change.ts',
+        find: 'sequenceSuffix(parent.creates)',
+        replace: 'sequenceSuffix(parent.children)',
+      },
+    ],
+  },
 ];

@@ -138,4 +138,16 @@ export const LOG_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'previous-term-not-compared',
+    title: 'an append is accepted whatever the term of the entry before it',
+    catalogue: 'B-5, Raft §5.3',
+    edits: [
+      {
+        file: 'packages/raft/src/follower.ts',
+        find: 'if (prevIndex > log.lastIndex || log.term(prevIndex) !== prevTerm) {',
+        replace: 'if (prevIndex > log.lastIndex || prevTerm < 0) {',
+      },
+    ],
+  },
 ];

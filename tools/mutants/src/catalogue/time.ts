@@ -92,4 +92,27 @@ export const TIME: readonly Mutant[] = [
       { file: RENEWAL, find: 'alive.push(lease !== undefined);', replace: 'alive.push(true);' },
     ],
   },
+  {
+    name: 'time-from-remembered-maximum',
+    title: 'the clock of a former leader runs on, and cluster time with it when it leads again',
+    catalogue: 'design §6',
+    edits: [
+      {
+        file: 'packages/replica/src/loop.ts',
+        find: 'this.clusterClock.advance(nowMs, this.quorumLive);',
+        replace: 'this.clusterClock.advance(nowMs, nowMs > 0);',
+      },
+      {
+        file: 'packages/replica/src/leadership.ts',
+        find: 'options.clock.begin(time, options.monotonicMs());',
+        replace:
+          'time = Math.max(time, options.clock.now); options.clock.begin(time, options.monotonicMs());',
+      },
+      {
+        file: 'packages/replica/src/leadership.ts',
+        find: 'const time = last === undefined',
+        replace: 'let time = last === undefined',
+      },
+    ],
+  },
 ];
