@@ -106,7 +106,8 @@ export const TIME: readonly Mutant[] = [
         file: 'packages/replica/src/leadership.ts',
         find: 'options.clock.begin(time, options.monotonicMs());',
         replace:
-          'time = Math.max(time, options.clock.now); options.clock.begin(time, options.monotonicMs());',
+          'time = Math.max(time, options.clock.now); ' +
+          'options.clock.begin(time, options.monotonicMs());',
       },
       {
         file: 'packages/replica/src/leadership.ts',
