@@ -355,10 +355,12 @@ export interface Raft {
   /** The stream of a snapshot to `id` ended; on success the follower holds state up to `index`. */
   reportSnapshot(id: MemberId, ok: boolean): void;
   /**
-   * Follower: the driver has installed the state of `meta` (it holds back apply meanwhile, so
+   * The driver has installed the state of `meta` (it holds back apply meanwhile, so
    * `meta.index` is above the applied index). A log that holds (index, term) keeps its suffix;
    * otherwise the log restarts behind it, by an AppendTask with `snapshot`, whose acknowledgement
    * to the leader follows when that is durable.
+   * A leader too may get one, when it was elected for its log while its state was being replaced:
+   * then its log must hold (index, term).
    */
   snapshotInstalled(meta: SnapshotMeta): void;
   /**

@@ -160,5 +160,6 @@ export function installSnapshot(core: Core, meta: SnapshotMeta): void {
   core.log.install(meta);
   core.membership.restore(meta.configuration);
   core.tracer?.event('InstallSnapshot');
-  if (core.leader !== NO_MEMBER) acceptUpTo(core, core.leader, meta.index);
+  const { leader } = core;
+  if (leader !== NO_MEMBER && leader !== core.id) acceptUpTo(core, leader, meta.index);
 }

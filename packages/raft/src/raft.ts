@@ -148,9 +148,16 @@ class Member implements Raft {
 
   snapshotInstalled(meta: SnapshotMeta): void {
     const core = this.#core;
-    invariant(core.role !== 'leader', `leader installed a snapshot at ${meta.index}`);
-    if (core.role !== 'follower') becomeFollower(core, core.term, NO_MEMBER);
+    const { leadership, log } = core;
+    if (leadership !== undefined) {
+      const held = log.term(meta.index);
+      invariant(
+        held === meta.term,
+        () => `leader installs ${meta.index} of term ${meta.term}, its log has term ${held}`,
+      );
+    } else if (core.role !== 'follower') becomeFollower(core, core.term, NO_MEMBER);
     installSnapshot(core, meta);
+    if (leadership !== undefined) followConfiguration(core, leadership);
     this.#readiness.applied(meta.index);
   }
 

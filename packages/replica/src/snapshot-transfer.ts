@@ -27,6 +27,7 @@ export class SnapshotTransfer {
   /** The stream being installed, or installed last. */
   #last: { readonly from: MemberId; readonly stream: number; readonly index: Index } | undefined;
   #askedMs = Number.NEGATIVE_INFINITY;
+  #asked = 0;
   /** Last index applied while the log is not trusted, and since when. */
   #appliedIndex: Index = -1;
   #appliedMs = 0;
@@ -108,7 +109,8 @@ export class SnapshotTransfer {
         else this.#forgotten(from, message.stream);
         return;
       case 'snapshot-request':
-        if (loop.leads && message.from === from) this.needed(from);
+        // A leader asks when it was elected for its log alone.
+        if (message.from === from && (loop.leads || loop.raft.leader === from)) this.needed(from);
         return;
     }
     const sender = this.#senders.get(from);
@@ -137,12 +139,24 @@ export class SnapshotTransfer {
     for (const sender of [...this.#senders.values()]) sender.tick(nowMs);
     this.#receiver?.tick(nowMs);
     this.#settle(nowMs);
-    const { leader } = loop.raft;
     const idle = this.#receiver === undefined && !this.#installing;
-    if (!this.#wanted(nowMs) || !idle || !loop.isLinked(leader)) return;
+    if (!this.#wanted(nowMs) || !idle) return;
     if (nowMs - this.#askedMs < loop.settings.electionMs) return;
+    const giver = this.#giver;
+    if (giver === undefined) return;
     this.#askedMs = nowMs;
-    loop.outbox.add(leader, { kind: 'snapshot-request', from: loop.settings.member });
+    loop.outbox.add(giver, { kind: 'snapshot-request', from: loop.settings.member });
+  }
+
+  /** The leader; a leader itself asks one after the other. */
+  get #giver(): MemberId | undefined {
+    const { raft, settings, configuration } = this.#loop;
+    if (raft.leader !== settings.member) {
+      return this.#loop.isLinked(raft.leader) ? raft.leader : undefined;
+    }
+    const others = configuration.voters.filter((id) => this.#loop.isLinked(id));
+    this.#asked += 1;
+    return others[this.#asked % others.length];
   }
 
   /**

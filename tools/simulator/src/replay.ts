@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Fault } from './faults/fault.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { Settings } from './settings.ts';
@@ -32,5 +33,6 @@ export function readReplay(path: string): Replay {
 }
 
 export function writeReplay(path: string, replay: Replay): void {
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${JSON.stringify(replay, undefined, 1)}\n`);
 }
