@@ -109,7 +109,7 @@ const mutants: Record<string, Mutant> = {
   },
   'a door that misses an event now and then': {
     seeds: 10,
-    caught: /WatchReliable|WatchResumable|WatchUnique|Progress/,
+    caught: /^Watch|Progress/,
     defects: {
       door: (replica) => {
         const subscribe = replica.subscribe.bind(replica);
