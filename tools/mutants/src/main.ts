@@ -76,12 +76,15 @@ function readKills(): Map<string, Kill> {
 }
 
 /** In the order of the catalogue, so that two runs differ only where the kills do. */
-function writeKills(found: ReadonlyMap<string, Kill | undefined>): void {
+function writeKills(found: ReadonlyMap<string, Kill | undefined>, { from, minutes }: Plan): void {
   // Read anew: another partial run may have written meanwhile.
   const kills = readKills();
   for (const [name, kill] of found) {
-    if (kill === undefined) kills.delete(name);
-    else kills.set(name, kill);
+    const last = kills.get(name);
+    // A search that did not get as far as the last kill says nothing against it.
+    const isShort = last !== undefined && (from > last.seed || minutes * 60 < 2 * last.cpuSeconds);
+    if (kill !== undefined) kills.set(name, kill);
+    else if (!isShort) kills.delete(name);
   }
   const kept = MUTANTS.flatMap(({ name }) => {
     const kill = kills.get(name);
@@ -127,7 +130,7 @@ async function main(): Promise<number> {
     await Promise.all(Array.from({ length: plan.jobs }, work));
   } finally {
     hunter.close();
-    writeKills(found);
+    writeKills(found, plan);
   }
   const survivors = [...found].flatMap(([name, kill]) => (kill === undefined ? name : []));
   const killed = plan.mutants.length - survivors.length;

@@ -81,6 +81,10 @@ export class Wires {
   readonly #fair: Weather;
   /** How often a process turned another away. */
   refusals = 0;
+  /** Called with each frame that comes to a process, just before it does. */
+  delivered: (to: MemberId, from: MemberId) => void = () => {};
+  /** Called with each control frame that a process sends. */
+  sending: (from: MemberId, frame: Uint8Array) => void = () => {};
   readonly #networks = new Map<MemberId, SimNetwork>();
   readonly #links = new Map<string, Link>();
   readonly #clogs = new Map<string, number>();
@@ -211,7 +215,7 @@ export class Wires {
     world.at(arrivalUs, to.network.life, channel, () => {
       lane.unsent[channel] -= frame.length;
       if (isLost || to.state !== 'up' || (link.broken && link.drops)) return;
-      to.network.handler?.frame(infoOf(link, from), frame, channel);
+      this.#deliver(to.network, link, from, frame, channel);
     });
   }
 
@@ -224,9 +228,14 @@ export class Wires {
       if (!link.broken || network === undefined || !network.life.alive) return;
       if (to.network === network && to.state !== 'down') return;
       this.world.at(this.world.nowUs, network.life, channel, () => {
-        network.handler?.frame(infoOf(link, from), frame, channel);
+        this.#deliver(network, link, from, frame, channel);
       });
     });
+  }
+
+  #deliver(to: SimNetwork, link: Link, from: End, frame: Uint8Array, channel: Channel): void {
+    this.delivered(to.member, from.network.member);
+    to.handler?.frame(infoOf(link, from), frame, channel);
   }
 
   /** A bit of a snapshot's records flips on the way, under the checksum of its chunk. */
@@ -370,6 +379,7 @@ export class SimNetwork implements Network {
 
   send(to: MemberId, frame: Uint8Array, channel: Channel = 'control'): boolean {
     if (!this.life.alive) return false;
+    if (channel === 'control') this.#wires.sending(this.member, frame);
     return this.#wires.send(this, to, frame, channel);
   }
 

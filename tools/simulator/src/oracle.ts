@@ -4,6 +4,7 @@ import type { OpenLog } from '@lockstep/storage';
 import { CLOCK_RATE_MAX } from './clock.ts';
 import { Commands } from './invariants/commands.ts';
 import { Configurations } from './invariants/configurations.ts';
+import { Contacts } from './invariants/contacts.ts';
 import { Cores } from './invariants/cores.ts';
 import { History } from './invariants/history.ts';
 import { Incarnations } from './invariants/incarnations.ts';
@@ -36,6 +37,7 @@ export class Oracle implements Observer {
   /** Called when a node's member is open, and when its life is over. */
   readonly openings: ((node: SimNode, replica: MemberReplica) => void)[] = [];
   readonly cores: Cores;
+  readonly contacts: Contacts;
   readonly #world: World;
   readonly #settings: Settings;
   readonly #stream;
@@ -48,7 +50,8 @@ export class Oracle implements Observer {
     const founders = Array.from({ length: settings.members }, (_, at) => at + 1);
     this.configurations = new Configurations(this.history, founders);
     this.logs = new Logs(world, this.history, this.configurations, CLOCK_RATE_MAX);
-    this.cores = new Cores(world, this.logs, this.configurations);
+    this.contacts = new Contacts(world, settings);
+    this.cores = new Cores(world, this.logs, this.configurations, this.contacts);
     this.commands = new Commands(world, this.history);
     this.tokens = new Tokens(world, this.history);
     this.streams = new Streams(world, this.history);

@@ -80,6 +80,8 @@ class Run {
     const settings = adjust?.(drawn) ?? drawn;
     const oracle = new Oracle(world, settings);
     const wires = new Wires(world, settings.weather);
+    wires.sending = (from, frame) => oracle.logs.sends(from, frame);
+    wires.delivered = (to, from) => oracle.contacts.heard(to, from);
     const cluster: Cluster = { world, wires, settings, observer: oracle, defects };
     this.#world = world;
     this.#oracle = oracle;

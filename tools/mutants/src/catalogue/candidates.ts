@@ -7,18 +7,6 @@ import type { Mutant } from '../mutant.ts';
  */
 export const CANDIDATES: readonly Mutant[] = [
   {
-    name: 'no-check-quorum',
-    title: 'a leader that reaches no majority goes on leading',
-    catalogue: 'E-10',
-    edits: [
-      {
-        file: 'packages/raft/src/leader.ts',
-        find: 'if (!leadership.takeQuorumActive()) {',
-        replace: 'if (!leadership.takeQuorumActive() && core.term < 0) {',
-      },
-    ],
-  },
-  {
     name: 'stale-term-silence',
     title: 'a leader of an earlier term is not told of the present one',
     catalogue: 'E-8, E-14',
@@ -45,20 +33,6 @@ export const CANDIDATES: readonly Mutant[] = [
     ],
   },
   {
-    name: 'learner-counts',
-    title: 'learners count in the quorum that commits',
-    catalogue: 'M-6',
-    edits: [
-      {
-        file: 'packages/raft/src/leadership.ts',
-        find: 'return quorumIndex(this.#membership.configuration, this.#matchOf);',
-        replace: `const { configuration } = this.#membership;
-          const voters = [...configuration.voters, ...configuration.learners];
-          return quorumIndex({ ...configuration, voters }, this.#matchOf);`,
-      },
-    ],
-  },
-  {
     name: 'joint-commit-by-one-half',
     title: 'in a joint configuration the incoming half alone commits',
     catalogue: 'thesis §4.3',
@@ -79,30 +53,6 @@ export const CANDIDATES: readonly Mutant[] = [
         file: 'packages/raft/src/quorum.ts',
         find: 'const outgoing = majorityVote(sets.votersOutgoing, voteOf);',
         replace: 'const outgoing = majorityVote([], voteOf);',
-      },
-    ],
-  },
-  {
-    name: 'log-dropped-early',
-    title: 'log entries go when they are applied, though the image does not hold them yet',
-    catalogue: 'S-1, S-7',
-    edits: [
-      {
-        file: 'packages/replica/src/log-compaction.ts',
-        find: 'Math.min(position.index, log.lastIndex()',
-        replace: 'Math.min(this.#raft.status().applied, log.lastIndex()',
-      },
-    ],
-  },
-  {
-    name: 'snapshot-not-durable',
-    title: 'a snapshot is acknowledged before it is on disk',
-    catalogue: 'rule 3 of §2.2',
-    edits: [
-      {
-        file: 'packages/replica/src/snapshot-receiver.ts',
-        find: 'this.#write([], true, store,',
-        replace: 'this.#write([], false, store,',
       },
     ],
   },

@@ -130,4 +130,16 @@ export const ELECTIONS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'no-check-quorum',
+    title: 'a leader that reaches no majority goes on leading',
+    catalogue: 'E-10',
+    edits: [
+      {
+        file: 'packages/raft/src/leader.ts',
+        find: 'if (!leadership.takeQuorumActive()) {',
+        replace: 'if (!leadership.takeQuorumActive() && core.term < 0) {',
+      },
+    ],
+  },
 ];

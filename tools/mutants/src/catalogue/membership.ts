@@ -52,4 +52,18 @@ export const MEMBERSHIP: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'learner-counts',
+    title: 'learners count in the quorum that commits',
+    catalogue: 'M-6',
+    edits: [
+      {
+        file: 'packages/raft/src/leadership.ts',
+        find: 'return quorumIndex(this.#membership.configuration, this.#matchOf);',
+        replace: `const { configuration } = this.#membership;
+          const voters = [...configuration.voters, ...configuration.learners];
+          return quorumIndex({ ...configuration, voters }, this.#matchOf);`,
+      },
+    ],
+  },
 ];

@@ -90,4 +90,16 @@ export const SNAPSHOTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'snapshot-not-durable',
+    title: 'a snapshot is acknowledged before it is on disk',
+    catalogue: 'rule 3 of §2.2',
+    edits: [
+      {
+        file: 'packages/replica/src/snapshot-receiver.ts',
+        find: 'this.#write([], true, store,',
+        replace: 'this.#write([], false, store,',
+      },
+    ],
+  },
 ];

@@ -67,4 +67,16 @@ export const STORAGE: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'log-dropped-early',
+    title: 'log entries go when they are applied, though the image does not hold them yet',
+    catalogue: 'S-1, S-7',
+    edits: [
+      {
+        file: 'packages/replica/src/log-compaction.ts',
+        find: 'Math.min(position.index, log.lastIndex()',
+        replace: 'Math.min(this.#raft.status().applied, log.lastIndex()',
+      },
+    ],
+  },
 ];

@@ -40,6 +40,12 @@ export class Configurations {
     return this.#all.findLast(({ index }) => index <= applied)!;
   }
 
+  /** Those in force while a member went on to apply from one index to another. */
+  within(from: Index, to: Index): Configuration[] {
+    const since = this.#all.filter(({ index }) => index > from && index <= to);
+    return [this.at(from), ...since].map(({ configuration }) => configuration);
+  }
+
   has(member: MemberId): boolean {
     const { voters, votersOutgoing, learners } = this.current;
     return [voters, votersOutgoing, learners].some((ids) => ids.includes(member));
@@ -47,10 +53,16 @@ export class Configurations {
 
   /** True when these members are a majority of the voters, as they are or as they were. */
   isQuorum(members: ReadonlySet<MemberId>): boolean {
-    const isMajority = (voters: readonly MemberId[]): boolean =>
-      voters.length === 0 || voters.filter((id) => members.has(id)).length * 2 > voters.length;
-    return [this.current, this.previous].some(
-      ({ voters, votersOutgoing }) => isMajority(voters) && isMajority(votersOutgoing),
-    );
+    return [this.current, this.previous].some((each) => isQuorumOf(each, members));
   }
+}
+
+/** A majority of the voters: of each half, while the configuration is a joint one. */
+export function isQuorumOf(
+  { voters, votersOutgoing }: Configuration,
+  members: ReadonlySet<MemberId>,
+): boolean {
+  return [voters, votersOutgoing].every(
+    (ids) => ids.length === 0 || ids.filter((id) => members.has(id)).length * 2 > ids.length,
+  );
 }

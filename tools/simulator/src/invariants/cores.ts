@@ -5,6 +5,7 @@ import type { MemberReplica } from '@lockstep/replica';
 import type { SimNode } from '../node.ts';
 import type { World } from '../world.ts';
 import type { Configurations } from './configurations.ts';
+import type { Contacts } from './contacts.ts';
 import type { Logs } from './logs.ts';
 
 /** What is looked at only now and then costs a status of the member. */
@@ -31,9 +32,11 @@ export class Cores {
   readonly #world: World;
   readonly #logs: Logs;
   readonly #configurations: Configurations;
+  readonly #contacts: Contacts;
   readonly #seen = new Map<MemberId, Seen>();
 
-  constructor(world: World, logs: Logs, configurations: Configurations) {
+  constructor(world: World, logs: Logs, configurations: Configurations, contacts: Contacts) {
+    this.#contacts = contacts;
     this.#world = world;
     this.#logs = logs;
     this.#configurations = configurations;
@@ -57,7 +60,11 @@ export class Cores {
     }
     const led = seen.leads && seen.term === raft.term;
     this.#checkTerm(node, seen);
-    if (led && seen.leads && raft.commit > seen.commit) this.#logs.commits(node, raft.commit);
+    if (led && seen.leads && raft.commit > seen.commit) {
+      const applied = [seen.applied, replica.state.appliedIndex] as const;
+      this.#logs.commits(node, raft.commit, applied);
+    }
+    this.#contacts.touched(node, replica);
     this.#checkIndexes(node, seen);
     if (seen.events++ % BOUNDS_EVERY === 0) this.#checkBounds(node, replica);
   }

@@ -1,11 +1,12 @@
 import type { Index, MemberId, Term } from '@lockstep/model';
 import { type AppendTask, EntryType, type HardState } from '@lockstep/raft';
 import type { LogState, LogStore, OpenLog } from '@lockstep/storage';
+import { decodeFrame } from '@lockstep/transport';
 import type { SimNode } from '../node.ts';
 import { mixNumber } from '../seed.ts';
 import type { Life, World } from '../world.ts';
 import { Ballots } from './ballots.ts';
-import type { Configurations } from './configurations.ts';
+import { type Configurations, isQuorumOf } from './configurations.ts';
 import type { History } from './history.ts';
 
 /** A log as the invariants remember it; positions beyond `last` mean nothing. */
@@ -49,6 +50,8 @@ interface NodeLog {
   durable: LogCopy;
   pending: AppendTask[];
   isRotten: boolean;
+  /** What it had acknowledged when damage took some of it. */
+  lost: LogCopy | undefined;
   /** Term in which it leads. */
   leading: Term | undefined;
   /** Configuration entries of `written`, oldest first. */
@@ -126,13 +129,57 @@ export class Logs {
     }
   }
 
-  /** CommitOwnTerm: a leader counts replicas of its own term's entries only (Raft §5.4.2). */
-  commits(node: SimNode, index: Index): void {
+  /**
+   * CommitOwnTerm: a leader counts replicas of its own term's entries only (Raft §5.4.2).
+   * DurableQuorum: they are durable on a quorum of a configuration that was in force while it went
+   * on to apply from the first to the second of `applied`.
+   */
+  commits(node: SimNode, index: Index, applied: readonly [Index, Index]): void {
     const { written, leading } = this.#of(node.id);
     const term = written.terms[index];
-    if (leading === undefined || term === leading) return;
-    const what = `entry ${index} of term ${term} by count`;
-    this.#fail('CommitOwnTerm', `leader ${node.id} of term ${leading} commits ${what}`);
+    if (leading === undefined || term === undefined) return;
+    if (term !== leading) {
+      const what = `entry ${index} of term ${term} by count`;
+      this.#fail('CommitOwnTerm', `leader ${node.id} of term ${leading} commits ${what}`);
+    }
+    const holders = this.#holders(index, term);
+    const configurations = this.#configurations.within(...applied);
+    if (configurations.some((each) => isQuorumOf(each, holders))) return;
+    const what = `entry ${index} of term ${term}, durable on ${[...holders].join()} only`;
+    this.#fail('DurableQuorum', `leader ${node.id} commits ${what}`);
+  }
+
+  /** What rotted was durable once; such a member does not vote until it has caught up. */
+  #holders(index: Index, term: Term): Set<MemberId> {
+    const holders = new Set<MemberId>();
+    for (const [id, { durable, isRotten }] of this.#logs) {
+      if (isRotten || durable.holds(index, term)) holders.add(id);
+    }
+    return holders;
+  }
+
+  /**
+   * DamagedAbstains: a member that damage took committed entries from, which it had acknowledged,
+   * gives nobody its full vote until it has them again (raft.md §4.3).
+   */
+  sends(from: MemberId, frame: Uint8Array): void {
+    const log = this.#logs.get(from);
+    if (log?.lost === undefined) return;
+    for (const message of decodeFrame(frame)) {
+      if (message.kind !== 'vote-response' || message.preVote) continue;
+      if (message.reject || message.conditional || !this.#lacks(log)) continue;
+      const what = `member ${from} votes for ${message.to} in term ${message.term}`;
+      this.#fail('DamagedAbstains', `${what} and lacks committed entries that it had`);
+    }
+  }
+
+  #lacks({ lost, durable }: NodeLog): boolean {
+    if (lost === undefined) return false;
+    for (let index = lost.base + 1; index <= this.#history.lastIndex; index++) {
+      const term = this.#history.termAt(index)!;
+      if (lost.holds(index, term) && !durable.holds(index, term)) return true;
+    }
+    return false;
   }
 
   /** The node leads no more. */
@@ -142,6 +189,7 @@ export class Logs {
 
   /** Its disk is gone. What it held counts as held: others may have gone by its word. */
   wiped(node: SimNode): void {
+    this.#of(node.id).lost = undefined;
     this.#restart(node, new LogCopy(), true, []);
   }
 
@@ -155,8 +203,8 @@ export class Logs {
   #of(id: MemberId): NodeLog {
     let log = this.#logs.get(id);
     if (log === undefined) {
-      const fresh = { pending: [], isRotten: false, leading: undefined, changes: [] };
-      log = { written: new LogCopy(), durable: new LogCopy(), ...fresh };
+      const fresh = { pending: [], isRotten: false, lost: undefined, changes: [] };
+      log = { written: new LogCopy(), durable: new LogCopy(), leading: undefined, ...fresh };
       this.#logs.set(id, log);
     }
     return log;
@@ -289,6 +337,8 @@ export class Logs {
     if (state.health !== 'damaged') {
       this.#fail('DurableLog', `member ${node.id} has a rotten log and calls it ${state.health}`);
     }
+    const known = this.#of(node.id);
+    if (!this.#lacks(known)) known.lost = known.durable;
     const left = new LogCopy();
     left.base = state.snapshotIndex;
     left.last = state.lastIndex;
@@ -296,7 +346,7 @@ export class Logs {
     for (let index = state.firstIndex - 1; index <= state.lastIndex; index++) {
       left.terms[index] = log.term(index) ?? 0;
     }
-    this.#restart(node, left, true, this.#of(node.id).changes);
+    this.#restart(node, left, true, known.changes);
   }
 
   #restart(node: SimNode, durable: LogCopy, isRotten: boolean, changes: readonly Index[]): void {
@@ -305,17 +355,14 @@ export class Logs {
       durable,
       pending: [],
       isRotten,
+      lost: this.#of(node.id).lost,
       leading: undefined,
       changes: changes.filter((index) => index <= durable.last),
     });
   }
 
   #committed(index: Index, term: Term, time: number): void {
-    const holders = new Set<MemberId>();
-    for (const [id, { durable, isRotten }] of this.#logs) {
-      // What rotted was durable once; such a member does not vote until it has caught up.
-      if (isRotten || durable.holds(index, term)) holders.add(id);
-    }
+    const holders = this.#holders(index, term);
     if (!this.#configurations.isQuorum(holders)) {
       const what = `entry ${index} of term ${term}`;
       this.#fail('DurableQuorum', `${what} is applied but durable on ${[...holders].join()} only`);
