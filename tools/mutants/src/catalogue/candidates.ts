@@ -69,31 +69,6 @@ export const CANDIDATES: readonly Mutant[] = [
     ],
   },
   {
-    name: 'tear-called-damage',
-    title: 'a record that a power loss tore is taken for damage',
-    catalogue: 'D-7',
-    edits: [
-      {
-        file: 'packages/storage/src/wal/segment-scan.ts',
-        find: "if (isTorn) return this.#stop('torn', 'a sector of the last record is missing');",
-        replace:
-          "if (isTorn) return this.#stop('damaged', 'a sector of the last record is missing');",
-      },
-    ],
-  },
-  {
-    name: 'group-keeps-first-state',
-    title: 'of several hard states in one write the first one is kept',
-    catalogue: 'B-15',
-    edits: [
-      {
-        file: 'packages/storage/src/log-change.ts',
-        find: 'hardState = task.hardState ?? hardState;',
-        replace: 'hardState = hardState ?? task.hardState;',
-      },
-    ],
-  },
-  {
     name: 'former-connection-writes',
     title: 'a connection goes on writing for a session that has moved to another',
     catalogue: 'design §4',

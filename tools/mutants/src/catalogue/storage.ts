@@ -79,4 +79,29 @@ export const STORAGE: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'group-keeps-first-state',
+    title: 'of several hard states in one write the first one is kept',
+    catalogue: 'B-15',
+    edits: [
+      {
+        file: 'packages/storage/src/log-change.ts',
+        find: 'hardState = task.hardState ?? hardState;',
+        replace: 'hardState = hardState ?? task.hardState;',
+      },
+    ],
+  },
+  {
+    name: 'tear-called-damage',
+    title: 'a record that a power loss tore is taken for damage',
+    catalogue: 'D-7',
+    edits: [
+      {
+        file: 'packages/storage/src/wal/segment-scan.ts',
+        find: "if (isTorn) return this.#stop('torn', 'a sector of the last record is missing');",
+        replace:
+          "if (isTorn) return this.#stop('damaged', 'a sector of the last record is missing');",
+      },
+    ],
+  },
 ];
