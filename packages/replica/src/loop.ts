@@ -147,6 +147,7 @@ export class Loop implements NetworkHandler {
       forwarder: this.forwarder,
       proposer: this.#proposer,
       leads: () => this.leads,
+      lastSequence: (origin, incarnation) => this.machine.lastSequence(origin, incarnation),
       subscribers: this.subscribers,
       repair: this.repair,
       linkOf: (member) => this.linkOf(member),

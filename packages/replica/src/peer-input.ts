@@ -1,4 +1,11 @@
-import { BinaryFormatError, type LinkInfo, type MemberId, mark } from '@lockstep/model';
+import {
+  BinaryFormatError,
+  type Incarnation,
+  type LinkInfo,
+  type MemberId,
+  mark,
+  type Sequence,
+} from '@lockstep/model';
 import type { Message, Raft } from '@lockstep/raft';
 import {
   decodeFrame,
@@ -22,6 +29,8 @@ export interface PeerInputOptions {
   readonly proposer: Proposer;
   readonly subscribers: Subscribers;
   readonly repair: LogRepair;
+  /** Last number applied here of that member's incarnation; 0 when unknown. */
+  lastSequence(member: MemberId, incarnation: Incarnation): Sequence;
   /** This member leads and can take commands. */
   leads(): boolean;
   /** Number of the present link to a member, 0 when there is none. */
@@ -136,7 +145,8 @@ export class PeerInput {
       return;
     }
     if (leads) proposer.enterTerm(raft.term);
-    const wanted = leads ? proposer.takeRun(link, run) : 0;
+    const applied = this.#options.lastSequence(run.origin, run.incarnation);
+    const wanted = leads ? proposer.takeRun(link, run, applied) : 0;
     if (leads && wanted === 0) return;
     const { incarnation } = run;
     send(link.member, { kind: 'forward-refused', incarnation, expected: wanted });

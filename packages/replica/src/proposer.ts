@@ -66,9 +66,10 @@ export class Proposer {
 
   /**
    * Takes a run that came over `link`. Returns the number wanted instead when numbers are missing
-   * before it, 0 when it was taken or is of no use any more.
+   * before it, 0 when it was taken or is of no use any more. `applied`: last number of the origin's
+   * incarnation that is applied here; others than this link may have brought it.
    */
-  takeRun(link: LinkInfo, run: Run): Sequence {
+  takeRun(link: LinkInfo, run: Run, applied: Sequence): Sequence {
     const { origin, incarnation, first, commands } = run;
     if (origin !== link.member || first === 0) return 0;
     let known = this.#origins.get(origin);
@@ -81,6 +82,7 @@ export class Proposer {
       known = { incarnation, link: link.link, expected: first };
       this.#origins.set(origin, known);
     }
+    known.expected = Math.max(known.expected, applied + 1);
     if (first > known.expected) {
       mark('run with numbers missing before it');
       return known.expected;

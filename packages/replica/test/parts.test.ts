@@ -280,31 +280,41 @@ describe('the proposer', () => {
 
   it('takes the runs of an origin without holes and names the number it wants', () => {
     const { proposer, go, texts } = proposing();
-    expect(proposer.takeRun(link(2, 1), run(4, 'd', 'e'))).toBe(0);
-    expect(proposer.takeRun(link(2, 1), run(7, 'g'))).toBe(6);
-    expect(proposer.takeRun(link(2, 1), run(6, 'f'))).toBe(0);
+    expect(proposer.takeRun(link(2, 1), run(4, 'd', 'e'), 0)).toBe(0);
+    expect(proposer.takeRun(link(2, 1), run(7, 'g'), 0)).toBe(6);
+    expect(proposer.takeRun(link(2, 1), run(6, 'f'), 0)).toBe(0);
     go();
     expect(texts()).toEqual(['d e f']);
   });
 
+  it('goes on behind what is applied, though another link brought it', () => {
+    const { proposer, go, texts } = proposing();
+    proposer.takeRun(link(2, 1), run(1, 'a'), 0);
+    // The origin has learnt from the log that 2 to 6 are applied, and begins behind them.
+    expect(proposer.takeRun(link(2, 1), run(7, 'g'), 5)).toBe(6);
+    expect(proposer.takeRun(link(2, 1), run(7, 'g'), 6)).toBe(0);
+    go();
+    expect(texts()).toEqual(['a g']);
+  });
+
   it('takes runs from the newest link only', () => {
     const { proposer, go, texts } = proposing();
-    proposer.takeRun(link(2, 5), run(1, 'new'));
-    proposer.takeRun(link(2, 4), run(1, 'old'));
+    proposer.takeRun(link(2, 5), run(1, 'new'), 0);
+    proposer.takeRun(link(2, 4), run(1, 'old'), 0);
     go();
     expect(texts()).toEqual(['new']);
   });
 
   it('takes no run that claims another origin than its link', () => {
     const { proposer, go, texts } = proposing();
-    proposer.takeRun(link(3, 1), run(1, 'forged'));
+    proposer.takeRun(link(3, 1), run(1, 'forged'), 0);
     go();
     expect(texts()).toEqual([]);
   });
 
   it('keeps everything in order when raft refuses for a while', () => {
     const { forwarder, proposer, answers, go, texts } = proposing();
-    proposer.takeRun(link(2, 1), run(1, 'a'));
+    proposer.takeRun(link(2, 1), run(1, 'a'), 0);
     forwarder.submit(body('own'), undefined, 100);
     answers.push('overloaded');
     expect(go()).toBe(0);
@@ -315,7 +325,7 @@ describe('the proposer', () => {
 
   it('lets renewals pass while proposals are held', () => {
     const { proposer, entries, go, texts } = proposing();
-    proposer.takeRun(link(2, 1), run(1, 'a'));
+    proposer.takeRun(link(2, 1), run(1, 'a'), 0);
     proposer.takeRenewals({ origin: 2, incarnation: 1, ticket: 3, leases: [9] });
     go(true);
     expect(entries.map((entry) => [entry.renewals.length, entry.runs.length])).toEqual([[1, 0]]);
