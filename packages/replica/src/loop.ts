@@ -124,8 +124,10 @@ export class Loop implements NetworkHandler {
       member,
       (id) => this.isLinked(id) && this.contact.heardWithin(id, 3 * heartbeatMs, this.nowMs),
     );
-    this.compaction = new LogCompaction(this.log, this.raft, settings, recovered.position);
-    this.applier = new Applier(this.machine, recovered.position.configuration, {
+    // Of a state whose installation is finished now, not of the log that it replaces.
+    const start = recovered.installed ?? recovered.position;
+    this.compaction = new LogCompaction(this.log, this.raft, settings, start);
+    this.applier = new Applier(this.machine, start.configuration, {
       clock: options.clock,
       sink: doorSinkOf(this),
       writer: () => this.writer,
