@@ -180,6 +180,8 @@ def election(zk, other):
 def barrier(zk, other):
     bar = zk.Barrier(ROOT + "/barrier")
     bar.create()
+    # A read at another member may lag behind; that is ZooKeeper's promise too.
+    other.sync(ROOT)
     assert not other.Barrier(ROOT + "/barrier").wait(timeout=0.2)
     opened = threading.Event()
     thread = threading.Thread(
