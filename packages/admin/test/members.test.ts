@@ -1,44 +1,16 @@
-import type { Clock, Scheduler } from '@lockstep/model';
-import { createLocalReplica, LocalImage, type LocalReplica } from '@lockstep/replica';
-import { createStateMachine } from '@lockstep/state-machine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Admin, type MemberTable, Metrics, startAdmin } from '../src/index.ts';
-
-const clock: Clock = {
-  monotonicMs: () => performance.now(),
-  wallMs: () => Date.now(),
-  setTimer(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
-const scheduler: Scheduler = { post: (callback) => void setImmediate(callback) };
-const random = { u32: () => 7, fill: (bytes: Uint8Array) => void bytes.fill(7) };
+import type { MemberTable } from '../src/index.ts';
+import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
 describe('members over HTTP', () => {
-  let replica: LocalReplica;
-  let admin: Admin;
+  let opened: OpenAdmin;
 
   beforeEach(async () => {
-    const image = new LocalImage();
-    const members = [{ id: 1, name: 'n1', etcdId: 1n, peerAddress: '127.0.0.1:2380' }];
-    const bootstrap = { clusterId: 1n, members, options: {} };
-    const stateMachine = createStateMachine({ extensions: [], image, bootstrap });
-    replica = createLocalReplica({ stateMachine, image, clock, scheduler });
-    const options = { replica, version: '0', host: '127.0.0.1', port: 0, locks: () => [] };
-    const parts = { metrics: new Metrics(replica), ports: { clock, random } };
-    admin = await new Promise((resolve, reject) =>
-      startAdmin({ ...options, ...parts }, (error, opened) =>
-        opened === undefined ? reject(error) : resolve(opened),
-      ),
-    );
+    opened = await openAdmin();
   });
-  afterEach(async () => {
-    await new Promise<void>((resolve) => admin.close(resolve));
-    replica.close();
-  });
+  afterEach(() => opened.close());
 
-  const url = () => `http://127.0.0.1:${admin.port}/members`;
+  const url = () => `http://127.0.0.1:${opened.admin.port}/members`;
   const list = async () => ((await (await fetch(url())).json()) as MemberTable).members;
   const post = async (body: object, type = 'application/json') => {
     const headers = { 'content-type': type };

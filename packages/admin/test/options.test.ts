@@ -1,46 +1,16 @@
-import type { Clock, Scheduler } from '@lockstep/model';
-import { createLocalReplica, LocalImage, type LocalReplica } from '@lockstep/replica';
-import { createStateMachine } from '@lockstep/state-machine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Admin, Metrics, type OptionTable, startAdmin } from '../src/index.ts';
-
-const clock: Clock = {
-  monotonicMs: () => performance.now(),
-  wallMs: () => Date.now(),
-  setTimer(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
-const scheduler: Scheduler = { post: (callback) => void setImmediate(callback) };
-
-const RANDOM = { u32: () => 7, fill: (bytes: Uint8Array) => void bytes.fill(7) };
+import type { OptionTable } from '../src/index.ts';
+import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
 describe('cluster options over HTTP', () => {
-  let replica: LocalReplica;
-  let admin: Admin;
+  let opened: OpenAdmin;
 
   beforeEach(async () => {
-    const image = new LocalImage();
-    const members = [{ id: 1, name: 'n1', etcdId: 1n, peerAddress: '127.0.0.1:2380' }];
-    const bootstrap = { clusterId: 1n, members, options: {} };
-    const stateMachine = createStateMachine({ extensions: [], image, bootstrap });
-    replica = createLocalReplica({ stateMachine, image, clock, scheduler });
-    const metrics = new Metrics(replica);
-    const options = { replica, version: '0', host: '127.0.0.1', port: 0, metrics };
-    admin = await new Promise((resolve, reject) =>
-      startAdmin(
-        { ...options, ports: { clock, random: RANDOM }, locks: () => [] },
-        (error, opened) => (opened === undefined ? reject(error) : resolve(opened)),
-      ),
-    );
+    opened = await openAdmin();
   });
-  afterEach(async () => {
-    await new Promise<void>((resolve) => admin.close(resolve));
-    replica.close();
-  });
+  afterEach(() => opened.close());
 
-  const url = () => `http://127.0.0.1:${admin.port}/options`;
+  const url = () => `http://127.0.0.1:${opened.admin.port}/options`;
   const list = async () => (await fetch(url())).json() as Promise<OptionTable>;
   const post = async (body: unknown, type = 'application/json') => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -61,10 +31,10 @@ describe('cluster options over HTTP', () => {
     const before = await list();
     const row = before.options.find(({ name }) => name === 'lock-barging');
     expect(row).toMatchObject({ value: 'when-idle', accepted: 'accepts no or when-idle or yes' });
-    const index = replica.state.appliedIndex;
+    const index = opened.replica.state.appliedIndex;
     const [status, set] = await post({ name: 'lock-barging', value: 'yes' });
     expect([status, set]).toEqual([200, { ...row, value: 'yes' }]);
-    expect(replica.state.appliedIndex).toBe(index + 1);
+    expect(opened.replica.state.appliedIndex).toBe(index + 1);
     expect((await list()).options).toContainEqual({ ...row, value: 'yes' });
   });
 
@@ -79,11 +49,11 @@ describe('cluster options over HTTP', () => {
     ['null', 404, /no cluster option/],
     ['x'.repeat(70_000), 413, /65536 bytes/],
   ])('are refused before the log when wrong: %j', async (body, status, error) => {
-    const index = replica.state.appliedIndex;
+    const index = opened.replica.state.appliedIndex;
     const [code, said] = await post(body);
     expect(code).toBe(status);
     expect((said as { error: string }).error).toMatch(error);
-    expect(replica.state.appliedIndex).toBe(index);
+    expect(opened.replica.state.appliedIndex).toBe(index);
   });
 
   it('are not set by what a web page may send unasked', async () => {

@@ -1,6 +1,7 @@
 import type { MemberReplica } from '@lockstep/replica';
 import type { Defects } from '../defects.ts';
 import { MemberDoors } from '../doors/member-doors.ts';
+import type { Witness } from '../invariants/real-time.ts';
 import type { SimNode } from '../node.ts';
 import type { Oracle } from '../oracle.ts';
 import type { Stream } from '../seed.ts';
@@ -117,4 +118,29 @@ export abstract class DoorClient {
       this.act();
     });
   }
+}
+
+/** A client with one connection at a time, at whatever member. */
+export abstract class ConnectedDoorClient<C> extends DoorClient {
+  /** What the replies of the present connection have shown, in their order. */
+  protected witness: Witness;
+  protected connection: C | undefined;
+
+  constructor(context: DoorContext) {
+    super(context);
+    this.witness = { name: context.name, seen: -1 };
+  }
+
+  protected act(): void {
+    const connection = this.connected();
+    if (connection === undefined) this.done(200);
+    else this.use(connection);
+  }
+
+  /** One round on an open connection; calls `done` once. */
+  protected abstract use(connection: C): void;
+  /** The present connection, or a new one; undefined when no member takes it. */
+  protected abstract connected(): C | undefined;
+  /** The connection ended by itself, with all its calls. */
+  protected disconnected(): void {}
 }

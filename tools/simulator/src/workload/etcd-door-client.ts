@@ -1,34 +1,15 @@
 import type { RpcError } from '@lockstep/adapter-etcd';
 import type { EtcdConnection } from '../doors/etcd-connection.ts';
 import type { MemberDoors } from '../doors/member-doors.ts';
-import type { Witness } from '../invariants/real-time.ts';
-import { DoorClient, type DoorContext } from './door-client.ts';
+import { ConnectedDoorClient } from './door-client.ts';
 
 /** Bytes of a text. */
 export const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 export const textOf = (value: Uint8Array): string => Buffer.from(value).toString('latin1');
 
-/** A client of the etcd door with one connection at a time, at whatever member. */
-export abstract class EtcdDoorClient extends DoorClient {
-  protected readonly witness: Witness;
-  protected connection: EtcdConnection | undefined;
+/** A client of the etcd door. */
+export abstract class EtcdDoorClient extends ConnectedDoorClient<EtcdConnection> {
   protected doors: MemberDoors | undefined;
-
-  constructor(context: DoorContext) {
-    super(context);
-    this.witness = { name: context.name, seen: -1 };
-  }
-
-  protected act(): void {
-    const connection = this.connected();
-    if (connection === undefined) this.done(200);
-    else this.use(connection);
-  }
-
-  /** One round on an open connection; calls `done` once. */
-  protected abstract use(connection: EtcdConnection): void;
-  /** The connection ended by itself, with all its calls. */
-  protected disconnected(): void {}
 
   protected connected(): EtcdConnection | undefined {
     if (this.connection?.isOver === false) return this.connection;

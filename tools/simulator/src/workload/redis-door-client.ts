@@ -1,36 +1,15 @@
-import type { Invocation, Witness } from '../invariants/real-time.ts';
+import type { Invocation } from '../invariants/real-time.ts';
 import { REDIS } from '../invariants/registers.ts';
-import { DoorClient, type DoorContext } from './door-client.ts';
+import { ConnectedDoorClient } from './door-client.ts';
 import { RedisConnection, RespError, type RespReply, type RespValue } from './redis-connection.ts';
 import { SCRIPTS } from './scripts.ts';
 
-/** A client of the Redis door with one connection at a time, at whatever member. */
-export abstract class RedisDoorClient extends DoorClient {
-  /** What the replies of the present connection have shown, in their order. */
-  protected witness: Witness;
-  protected connection: RedisConnection | undefined;
-
-  constructor(context: DoorContext) {
-    super(context);
-    this.witness = { name: context.name, seen: -1 };
-  }
-
-  protected act(): void {
-    const connection = this.connected();
-    if (connection === undefined) this.done(200);
-    else this.use(connection);
-  }
-
-  /** One round on an open connection; calls `done` once. */
-  protected abstract use(connection: RedisConnection): void;
-
+/** A client of the Redis door. */
+export abstract class RedisDoorClient extends ConnectedDoorClient<RedisConnection> {
   /** The locks of its connection end with it. */
   override release(): void {
     this.leave();
   }
-
-  /** The connection ended by itself. */
-  protected disconnected(): void {}
 
   protected connected(): RedisConnection | undefined {
     if (this.connection?.isOpen === true) return this.connection;
